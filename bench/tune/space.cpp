@@ -318,7 +318,7 @@ std::set<int> Counts(const cpu::Cpu& cpu, std::optional<int> fixed) {
   const int all = static_cast<int>(cpu.allowed.size());
   std::set<int> counts = {all};
   for (int count = 1; count < all; count *= 2) counts.insert(count);
-  if (const int cores = cpu::UsableCores(cpu); cores > 0 && cores < all) counts.insert(cores);
+  if (const auto cores = cpu::UsableCores(cpu); cores && *cores < all) counts.insert(*cores);
   return counts;
 }
 

@@ -102,15 +102,9 @@ constexpr double kAllowed = 1.03;
 template <class Roof>
 const machine::RidgePoint* FurthestAbove(const std::vector<machine::RidgePoint>& ridge,
                                          const Roof& roof) {
-  const machine::RidgePoint* furthest = nullptr;
-  double most = kAllowed;
-  for (const auto& point : ridge) {
-    const double above = point.flops_per_second / roof(point);
-    if (above <= most) continue;
-    most = above;
-    furthest = &point;
-  }
-  return furthest;
+  const auto above = [&](const auto& point) { return point.flops_per_second / roof(point); };
+  const auto furthest = std::ranges::max_element(ridge, {}, above);
+  return furthest != ridge.end() && above(*furthest) > kAllowed ? &*furthest : nullptr;
 }
 
 void JudgeBandwidth(Level level, const std::vector<machine::RidgePoint>& ridge,

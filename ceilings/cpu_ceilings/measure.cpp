@@ -61,8 +61,7 @@ void AddSteps(MeasureSession& session, const std::vector<int>& counts) {
 void Finish(MeasureSession& session) {
   FinishFlops(session);
   FinishBytes(session);
-  const int cores = cpu::UsableCores(session.cpu);
-  machine::AddScaling(session.machine, cores > 0 ? std::optional(cores) : std::nullopt);
+  machine::AddScaling(session.machine, cpu::UsableCores(session.cpu));
   machine::CompareThreadCounts(session.machine);
   for (auto& [threads, set] : session.machine.by_threads) {
     machine::AddPipeRoofs(set.flops);
@@ -185,17 +184,14 @@ void AddRoofs(machine::Machine& machine, std::optional<int> cores) {
   machine::AddScaling(machine, cores);
   for (auto& [threads, set] : machine.by_threads) {
     machine::AddPipeRoofs(set.flops);
-    AddLevelRoofs(set);
+    machine::AddLevelRoofs(set);
     CompareRidges(set);
   }
   machine::CompareThreadCounts(machine);
 }
 
 machine::Machine DescribeCpu(const cpu::Cpu& cpu) {
-  machine::Machine machine;
-  machine.device = "cpu";
-  machine.name = cpu.name;
-  machine.facts = cpu::Facts(cpu);
+  machine::Machine machine{.device = "cpu", .name = cpu.name, .facts = cpu::Facts(cpu)};
   machine.fingerprint = machine::Fingerprint(machine.facts);
   if (!cpu.allowed.empty()) machine.cache_bytes = ThreadShares(cpu.topology, {cpu.allowed.front()});
   if (cpu.memory_bytes)

@@ -17,8 +17,6 @@ namespace {
 // From the third pass on, only rows above this share of their level's best rate are measured.
 constexpr double kContenderShare = 1 - kMemoryTolerance;
 
-constexpr const char* kNode = ".node";  // in keys of older machine files: rows of one NUMA node
-
 struct BytesProbe {
   Level level;
   cpu_kernels::Mix mix;
@@ -210,17 +208,6 @@ std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads
   return std::nullopt;
 }
 
-void AddLevelRoofs(machine::CeilingSet& set) {
-  std::map<Level, machine::MeasuredMixes> roofs;
-  for (const auto& [key, ceiling] : set.mixes) {
-    const auto point = key.find('.');
-    const auto level = LevelFromKey(key.substr(0, point));
-    if (level && key.find(kNode) == std::string::npos)
-      roofs[*level].emplace(key.substr(point + 1), ceiling);
-  }
-  for (const auto& [level, mixes] : roofs) set.bytes[level] = machine::BestMix(mixes);
-}
-
 void FinishBytes(MeasureSession& session) {
   for (const auto& [threads, rows] : session.rows) {
     auto& set = session.machine.by_threads[threads];
@@ -232,7 +219,7 @@ void FinishBytes(MeasureSession& session) {
       set.absent.erase(key);
       set.mixes[key] = CeilingOf(session, probe, threads, edges, *row);
     }
-    AddLevelRoofs(set);
+    machine::AddLevelRoofs(set);
   }
   FinishCurves(session);
 }

@@ -17,11 +17,6 @@ namespace {
 
 using cpu_kernels::FlopsProbe, machine::Ceiling, machine::RatePolicy;
 
-std::map<std::string, LaunchProbe>& Probes() {
-  static std::map<std::string, LaunchProbe> probes;
-  return probes;
-}
-
 LaunchCost MeasureTimer(int, const RatePolicy& policy) {
   auto cost = MeasureCalls(
       [](std::int64_t calls) {
@@ -32,7 +27,7 @@ LaunchCost MeasureTimer(int, const RatePolicy& policy) {
   return cost;
 }
 
-[[maybe_unused]] const bool timer_registered = RegisterOverheadProbe("timer", MeasureTimer);
+[[maybe_unused]] const auto& timer_added = OverheadProbes()["timer"] = MeasureTimer;
 
 constexpr const char* kLaunch = "launch";
 
@@ -78,12 +73,10 @@ LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls, const Ra
   return {1 / rate.per_second, rate.clean > 0, how};
 }
 
-bool RegisterOverheadProbe(const std::string& name, LaunchProbe probe) {
-  Probes()[name] = std::move(probe);
-  return true;
+std::map<std::string, LaunchProbe>& OverheadProbes() {
+  static std::map<std::string, LaunchProbe> probes;
+  return probes;
 }
-
-const std::map<std::string, LaunchProbe>& OverheadProbes() { return Probes(); }
 
 void AddOverheadSteps(MeasureSession& session, int threads) {
   const auto add = [&](const std::string& name) {

@@ -72,10 +72,9 @@ LaunchCost MeasureCalls(const std::function<void(std::int64_t)>& calls,
 // Measures the cost of a call with `threads` threads ("timer" ignores them).
 using LaunchProbe = std::function<LaunchCost(int threads, const machine::RatePolicy& policy)>;
 
-// Registers the probe of an overhead: "launch" (start of a primitive), "fork-join" or "timer". Call
-// it at namespace scope: [[maybe_unused]] const bool registered = RegisterOverheadProbe(...);
-bool RegisterOverheadProbe(const std::string& name, LaunchProbe probe);
-const std::map<std::string, LaunchProbe>& OverheadProbes();
+// Returns the probes by overhead: "launch" (start of a primitive), "fork-join", "timer". Add one at
+// namespace scope: [[maybe_unused]] const auto& added = OverheadProbes()["timer"] = MeasureTimer;
+std::map<std::string, LaunchProbe>& OverheadProbes();
 
 // [1] RatePolicy::tolerance of arithmetic and memory kernels.
 inline constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;
@@ -200,8 +199,6 @@ void FinishFlops(MeasureSession& session);
 void AddBytesSteps(MeasureSession& session, int threads, int pass);
 // Converts the measured memory rows into ceilings. The best row of each level becomes its roof.
 void FinishBytes(MeasureSession& session);
-// Sets the roof of each level that has mixes in the set: its best mix. Pure.
-void AddLevelRoofs(machine::CeilingSet& set);
 // Returns the row that is DRAM's roof, with arrays of the size at which it was measured, if any.
 std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads);
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "ceilings/cpu_ceilings/measure_steps.h"
+#include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 
 namespace dlroof::cpu_ceilings {
@@ -173,12 +174,11 @@ machine::TeamTime ThreadTeam::TimeWithCores(const std::function<void(int)>& task
   state_->before = std::make_unique<cpu::TeamLook>(size());
   state_->after = std::make_unique<cpu::TeamLook>(size());
   state_->clock = clock ? &clock : nullptr;
-  const auto reset = [](State* state) {
-    state->before.reset();
-    state->after.reset();
-    state->clock = nullptr;
-  };
-  const std::unique_ptr<State, decltype(reset)> end(state_.get());
+  const AtEnd reset([this] {
+    state_->before.reset();
+    state_->after.reset();
+    state_->clock = nullptr;
+  });
   Run(task);
   auto time = LastTime();
   time.core_share = shares_.OfLower(state_->before->State(), state_->after->State()).core;

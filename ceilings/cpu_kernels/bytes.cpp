@@ -50,32 +50,27 @@ constexpr std::size_t kSteps = 5, kFirst = 3, kSecond = 4;  // [step] array, 1st
 
 std::size_t PageBytes() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// New memory on small pages. No page is resident before its first access.
-class NewPages {
- public:
-  explicit NewPages(std::size_t pages) : bytes_(pages * PageBytes()) {
-    begin_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (begin_ == MAP_FAILED) throw std::bad_alloc();
-    madvise(begin_, bytes_, MADV_NOHUGEPAGE);
-  }
-  ~NewPages() { munmap(begin_, bytes_); }
-  NewPages(const NewPages&) = delete;
-  NewPages& operator=(const NewPages&) = delete;
+// Throws std::bad_alloc.
+Mapping Map(std::size_t bytes) {
+  void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) throw std::bad_alloc();
+  return {static_cast<char*>(mapping), Unmap{bytes}};
+}
 
-  float* Page(std::size_t page) const {
-    return reinterpret_cast<float*>(static_cast<char*>(begin_) + page * PageBytes());
-  }
-  // Returns for each page whether it is resident, or nullopt if mincore fails.
-  std::optional<std::vector<bool>> Resident() const {
-    std::vector<unsigned char> flags(bytes_ / PageBytes());
-    if (mincore(begin_, bytes_, flags.data()) != 0) return std::nullopt;
-    return VectorOf<bool>(flags, [](const auto flag) { return (flag & 1U) != 0; });
-  }
+// Returns new memory on small pages. No page is resident before its first access.
+Mapping NewPages(std::size_t pages) {
+  auto memory = Map(pages * PageBytes());
+  madvise(memory.get(), pages * PageBytes(), MADV_NOHUGEPAGE);
+  return memory;
+}
 
- private:
-  void* begin_;
-  std::size_t bytes_;
-};
+// Returns for each page whether it is resident, or nullopt if mincore fails.
+std::optional<std::vector<bool>> Resident(const Mapping& memory) {
+  const auto bytes = memory.get_deleter().bytes;
+  std::vector<unsigned char> flags(bytes / PageBytes());
+  if (mincore(memory.get(), bytes, flags.data()) != 0) return std::nullopt;
+  return VectorOf<bool>(flags, [](const auto flag) { return (flag & 1U) != 0; });
+}
 
 // Returns the index of an array's first page. Pages between arrays must not be accessed.
 std::size_t FirstPage(std::size_t array) { return 1 + array * (kPagesPerArray + 1); }
@@ -96,20 +91,20 @@ std::optional<Reason> WrongPages(const std::optional<std::vector<bool>>& residen
 
 KernelValidation ValidatePages(const Mix& mix, const BytesIsa& isa) {
   const int arrays = mix.OfStreams().arrays;
-  const NewPages memory(FirstPage(static_cast<std::size_t>(arrays)));
-  const auto unused = memory.Resident();
+  const auto memory = NewPages(FirstPage(static_cast<std::size_t>(arrays)));
+  const auto unused = Resident(memory);
   if (!unused || std::ranges::count(*unused, true) > 0)
     return {true, "the system does not report which pages it accesses"};
   const auto workspace = std::make_unique<Workspace>();
   workspace->floats = kPagesPerArray * PageBytes() / sizeof(float);
   for (int i = 0; i < arrays; ++i)
-    workspace->arrays[i] = memory.Page(FirstPage(static_cast<std::size_t>(i)));
+    workspace->arrays[i] = reinterpret_cast<float*>(
+        memory.get() + FirstPage(static_cast<std::size_t>(i)) * PageBytes());
   if (arrays == 1) workspace->arrays[1] = workspace->arrays[0];
   const auto steps = workspace->floats / isa.step_floats;
   for (const std::size_t pages : {kPagesPerArray / 2, kPagesPerArray}) {
     mix.kernel(*workspace, static_cast<std::int64_t>(steps / 2));
-    if (const auto wrong = WrongPages(memory.Resident(), arrays, pages))
-      return {false, wrong->text};
+    if (const auto wrong = WrongPages(Resident(memory), arrays, pages)) return {false, wrong->text};
   }
   return {true, fmt::format("it accesses the {} pages that it counts", arrays * kPagesPerArray)};
 }
@@ -230,17 +225,15 @@ KernelValidation ValidateOrder(const Mix& mix, const BytesIsa& isa) {
 
 Pages::Pages(std::size_t bytes) : bytes_(bytes) {
   const std::size_t mapped = bytes + kHugePage;
-  void* mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping == MAP_FAILED) throw std::bad_alloc();
-  mapping_ = {static_cast<char*>(mapping), Unmap{mapped}};
-  const auto address = reinterpret_cast<std::uintptr_t>(mapping);
+  mapping_ = Map(mapped);
+  const auto address = reinterpret_cast<std::uintptr_t>(mapping_.get());
   const std::uintptr_t aligned = (address + kHugePage - 1) / kHugePage * kHugePage;
   begin_ = mapping_.get() + (aligned - address);
   madvise(begin_, mapped - (aligned - address), MADV_HUGEPAGE);
   std::memset(begin_, kFill, bytes_);
 }
 
-void Pages::Unmap::operator()(char* mapping) const { munmap(mapping, bytes); }
+void Unmap::operator()(char* mapping) const { munmap(mapping, bytes); }
 
 Streams Mix::OfStreams() const {
   auto streams = kStreams[static_cast<std::size_t>(operation)];

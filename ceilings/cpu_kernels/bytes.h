@@ -16,6 +16,13 @@
 
 namespace dlroof::cpu_kernels {
 
+struct Unmap {
+  std::size_t bytes;
+  void operator()(char* mapping) const;
+};
+// New memory from mmap(2).
+using Mapping = std::unique_ptr<char, Unmap>;
+
 // Page-aligned memory, on huge pages if there are any, filled with bytes of 0x3f (floats of 0.747):
 // neither zero pages nor denormals. The constructor writes all bytes, so that the memory is on the
 // calling thread's NUMA node.
@@ -29,12 +36,7 @@ class Pages {
   std::size_t size() const { return bytes_; }
 
  private:
-  struct Unmap {
-    std::size_t bytes;
-    void operator()(char* mapping) const;
-  };
-
-  std::unique_ptr<char, Unmap> mapping_;
+  Mapping mapping_;
   char* begin_ = nullptr;
   std::size_t bytes_ = 0;
 };

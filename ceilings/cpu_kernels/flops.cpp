@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstring>
 #include <random>
-#include <utility>
 
 namespace dlroof::cpu_kernels {
 namespace {
@@ -103,12 +102,10 @@ std::vector<FlopsProbe> AllFlopsProbes() {
 }
 
 std::vector<FlopsProbe> FlopsProbesFor(const std::set<std::string>& features) {
-  std::vector<FlopsProbe> usable;
-  for (auto& probe : AllFlopsProbes()) {
-    const auto needs = machine::FeaturesOfRow(probe.key);
-    if (std::includes(features.begin(), features.end(), needs.begin(), needs.end()))
-      usable.push_back(std::move(probe));
-  }
+  auto usable = AllFlopsProbes();
+  std::erase_if(usable, [&](const FlopsProbe& probe) {
+    return !std::ranges::includes(features, machine::FeaturesOfRow(probe.key));
+  });
   return usable;
 }
 

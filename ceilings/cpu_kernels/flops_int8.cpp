@@ -113,10 +113,8 @@ __attribute__((target("avx512bw"))) void Avx512(Workspace& workspace, std::int64
       workspace, iterations,
       [](__v16si & a, __v16si & x, const __v16si& y) __attribute__((target("avx512bw"))) {
         asm volatile("" : "+v"(x));  // otherwise the compiler computes the product only once
-        const auto pairs =
-            _mm512_maddubs_epi16(reinterpret_cast<__m512i>(x), reinterpret_cast<__m512i>(y));
-        a = reinterpret_cast<__v16si>(_mm512_add_epi32(
-            reinterpret_cast<__m512i>(a), _mm512_madd_epi16(pairs, _mm512_set1_epi16(1))));
+        const auto pairs = _mm512_maddubs_epi16(__m512i(x), __m512i(y));
+        a = __v16si(_mm512_add_epi32(__m512i(a), _mm512_madd_epi16(pairs, _mm512_set1_epi16(1))));
       });
 }
 

@@ -80,9 +80,7 @@ __attribute__((target("avx2,avxvnni"))) void AvxVnni(Workspace& workspace,
   RunSteps<__v8si, kFew, kChain>(
       workspace, iterations,
       [](__v8si & a, const __v8si& x, const __v8si& y) __attribute__((target("avx2,avxvnni"))) {
-        a = reinterpret_cast<__v8si>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(a),
-                                                             reinterpret_cast<__m256i>(x),
-                                                             reinterpret_cast<__m256i>(y)));
+        a = __v8si(_mm256_dpbusd_avx_epi32(__m256i(a), __m256i(x), __m256i(y)));
       });
 }
 
@@ -93,9 +91,7 @@ __attribute__((target("avx512vnni,avx512vl"))) void Avx512VnniYmm(Workspace& wor
       workspace, iterations,
       [](__v8si & a, const __v8si& x, const __v8si& y)
           __attribute__((target("avx512vnni,avx512vl"))) {
-            a = reinterpret_cast<__v8si>(_mm256_dpbusd_epi32(reinterpret_cast<__m256i>(a),
-                                                             reinterpret_cast<__m256i>(x),
-                                                             reinterpret_cast<__m256i>(y)));
+            a = __v8si(_mm256_dpbusd_epi32(__m256i(a), __m256i(x), __m256i(y)));
           });
 }
 
@@ -106,9 +102,7 @@ __attribute__((target("avx512f,avx512vnni"))) void Avx512Vnni(Workspace& workspa
       workspace, iterations,
       [](__v16si & a, const __v16si& x, const __v16si& y)
           __attribute__((target("avx512f,avx512vnni"))) {
-            a = reinterpret_cast<__v16si>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(a),
-                                                              reinterpret_cast<__m512i>(x),
-                                                              reinterpret_cast<__m512i>(y)));
+            a = __v16si(_mm512_dpbusd_epi32(__m512i(a), __m512i(x), __m512i(y)));
           });
 }
 

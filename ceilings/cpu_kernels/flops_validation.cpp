@@ -9,7 +9,6 @@
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
-#include <tuple>
 
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine/machine.h"
@@ -26,11 +25,10 @@ namespace {
 double PerCycleTolerance(Issue issue) { return issue == Issue::kThree ? 0.04 : 0.03; }
 
 // Returns per_cycle_expected [flop/cycle] of the row if it reached this value, otherwise nullopt.
-std::optional<double> ReachedValue(const FlopsProbe& probe, const machine::CeilingSet& set) {
-  const auto* const row = FindValue(set.flops, probe.key);
-  if (row == nullptr) return std::nullopt;
+std::optional<double> ReachedValue(const FlopsProbe& probe, const machine::Ceiling* row) {
+  if (row == nullptr || !row->validation.per_cycle || !row->validation.per_cycle_expected)
+    return std::nullopt;
   const auto& validation = row->validation;
-  if (!validation.per_cycle || !validation.per_cycle_expected) return std::nullopt;
   const double distance = std::abs(*validation.per_cycle / *validation.per_cycle_expected - 1);
   return distance <= PerCycleTolerance(probe.issue) ? validation.per_cycle_expected : std::nullopt;
 }
@@ -109,11 +107,8 @@ void JudgePerCycle(const FlopsProbe& probe, machine::Ceiling& ceiling, const Cor
 
 void ValidateAtTheLimit(const FlopsProbe& probe, machine::Ceiling& ceiling, const CoreRates& core) {
   const auto admissible = AdmissibleStepsPerCycle(probe, core);
-  const auto& [per_cycle, expected] =
-      std::tie(ceiling.validation.per_cycle, ceiling.validation.per_cycle_expected);
-  if (ceiling.IsValidated() || ceiling.unbounded || !per_cycle || !expected ||
-      *expected != admissible.back() * FlopsPerStep(probe) ||
-      std::abs(*per_cycle / *expected - 1) > PerCycleTolerance(probe.issue))
+  if (ceiling.IsValidated() || ceiling.unbounded ||
+      ReachedValue(probe, &ceiling) != admissible.back() * FlopsPerStep(probe))
     return;
   ceiling.status = machine::CeilingStatus::kValidated;
   ceiling.reasons.clear();
@@ -124,12 +119,15 @@ bool IsConfirmedPerCycle(const FlopsProbe& probe, int threads,
                          const std::map<int, machine::CeilingSet>& by_threads,
                          const CoreRates& core) {
   const auto admissible = AdmissibleStepsPerCycle(probe, core);
-  const auto value = ReachedValue(probe, by_threads.at(threads));
+  const auto reached = [&](const machine::CeilingSet& set) {
+    return ReachedValue(probe, FindValue(set.flops, probe.key));
+  };
+  const auto value = reached(by_threads.at(threads));
   if (!value) return false;
   if (*value == admissible.back() * FlopsPerStep(probe)) return true;
   bool confirmed = false;
   for (const auto& [others, set] : by_threads) {
-    const auto theirs = others == threads ? std::nullopt : ReachedValue(probe, set);
+    const auto theirs = others == threads ? std::nullopt : reached(set);
     if (theirs && *theirs > *value) return false;
     confirmed = confirmed || theirs == value;
   }

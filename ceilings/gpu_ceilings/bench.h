@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ceilings/gpu_ceilings/rows.h"
@@ -138,10 +139,10 @@ GpuRate MergeGpuPasses(const std::vector<GpuPass>& passes, const machine::RatePo
 
 // ---- published peak rates of GPU architectures (rows.cpp) ----
 
-// The peak rate of a pipe or of L1 on a range of architectures.
+// The peak rate of pipes or of L1 on a range of architectures.
 struct GpuPeak {
-  int first, last;  // range of compute capabilities, 10 x major + minor
-  const char* key;  // "bf16.matrix", "l1"
+  int first, last;                     // range of compute capabilities, 10 x major + minor
+  std::vector<std::string_view> keys;  // "bf16.matrix", "l1"
   // [flop/cycle] or [byte/cycle] of one SM, without sparsity, ascending. Two values if GPUs of one
   // capability differ: consumer cards compute 16-bit products with fp32 sums at half the rate.
   std::vector<double> per_cycle;

@@ -29,6 +29,11 @@ std::size_t SlotOffset(int slot, int thread, const GpuShape& shape, int bytes) {
   return (static_cast<std::size_t>(slot) * shape.threads + thread) * bytes;
 }
 
+// Returns the offset [byte] of a thread's accumulator in a slot.
+std::size_t SumOffset(const GpuRow& row, int slot, int thread, const GpuShape& shape) {
+  return SlotOffset(slot, thread, shape, ElementBytes(SumElement(row.element)));
+}
+
 // ---- chains ----
 
 int ChainRegisterBytes(GpuElement element) { return element == GpuElement::kFp64 ? 8 : 4; }
@@ -175,7 +180,7 @@ void WriteRegisters(const Values& values, int first, int registers, int thread,
 }
 
 std::size_t MmaResultBytes(const GpuRow& row, const GpuShape& shape) {
-  return SlotOffset(Fragments(row).c * row.instruction.chains, 0, shape, SumBytes(row.element));
+  return SumOffset(row, Fragments(row).c * row.instruction.chains, 0, shape);
 }
 
 std::size_t MmaOperandBytes(const GpuRow& row, const GpuShape& shape) {
@@ -201,10 +206,10 @@ GpuBytes MmaOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind ki
       };
       WriteRegisters(values, of.a + chain * of.b, of.b, thread, shape, b, operands);
       for (int reg = 0; reg < of.c; ++reg)
-        WriteSum(
-            row.element,
+        WriteElement(
+            SumElement(row.element),
             values.C(warp, chain, Fragments::RowOfC(reg, lane), Fragments::ColumnOfC(reg, lane)),
-            sums + SlotOffset(chain * of.c + reg, thread, shape, SumBytes(row.element)));
+            sums + SumOffset(row, chain * of.c + reg, thread, shape));
     }
   }
   return operands;
@@ -223,9 +228,8 @@ GpuBytes MmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t itera
         double product = 0;
         for (int k = 0; k < of.k; ++k)
           product += values.A(warp, i, k) * values.B(warp, chain, k, j);
-        WriteSum(
-            row.element, values.C(warp, chain, i, j) + times * product,
-            results.data() + SlotOffset(chain * of.c + reg, thread, shape, SumBytes(row.element)));
+        WriteElement(SumElement(row.element), values.C(warp, chain, i, j) + times * product,
+                     results.data() + SumOffset(row, chain * of.c + reg, thread, shape));
       }
   return results;
 }
@@ -285,14 +289,14 @@ GpuBytes WgmmaResults(const GpuRow& row, const GpuShape& shape, std::int64_t ite
   for (int tile = 0; tile < kWgmmaTiles; ++tile) AddProducts(row, tile, products);
   const auto rounds = iterations * each.unroll / kWgmmaTiles;  // a round uses each tile once
   const auto times = static_cast<double>(rounds);
-  GpuBytes results(SlotOffset(kRegisters, 0, shape, SumBytes(row.element)));
+  GpuBytes results(SumOffset(row, kRegisters, 0, shape));
   for (int reg = 0; reg < kRegisters; ++reg)
     for (int thread = 0; thread < shape.threads; ++thread) {
       const int warp = thread % 128 / 32, lane = thread % 32;
       const int i = 16 * warp + lane / 4 + 8 * (reg / 2 % 2);
       const int j = reg / 4 * 8 + lane % 4 * 2 + reg % 2;
-      WriteSum(row.element, times * products[i * each.n + j],
-               results.data() + SlotOffset(reg, thread, shape, SumBytes(row.element)));
+      WriteElement(SumElement(row.element), times * products[i * each.n + j],
+                   results.data() + SumOffset(row, reg, thread, shape));
     }
   return results;
 }
@@ -308,8 +312,9 @@ double ValueOf(const GpuRow& row, GpuOperandKind kind, bool b, std::int64_t inde
                       (b ? kPeriod : 0) + static_cast<std::uint64_t>(index) % kPeriod);
 }
 
-GpuElement GemmResultElement(GpuElement element) {
-  return element == GpuElement::kFp8 ? GpuElement::kBf16 : element;
+GpuElement ResultElement(const GpuRow& row) {
+  if (row.element == GpuElement::kInt8) return GpuElement::kInt32;
+  return row.element == GpuElement::kFp8 ? GpuElement::kBf16 : row.element;
 }
 
 struct Place {
@@ -330,23 +335,14 @@ double Expected(const GpuRow& row, int n, Place place) {
   for (std::int64_t k = 0; k < n; ++k)
     sum += ValueOf(row, GpuOperandKind::kKnown, false, place.row * n + k) *
            ValueOf(row, GpuOperandKind::kKnown, true, place.column * n + k);
-  const auto element = GemmResultElement(row.element);
+  const auto element = ResultElement(row);
   if (element == GpuElement::kFp16) return RoundTo(sum, kFp16Format);
   return element == GpuElement::kBf16 ? RoundTo(sum, kBf16Format) : sum;
 }
 
-int ResultBytes(const GpuRow& row) {
-  return row.element == GpuElement::kInt8 ? SumBytes(row.element)
-                                          : ElementBytes(GemmResultElement(row.element));
-}
-
 std::size_t At(const GpuRow& row, int n, Place place) {
-  return static_cast<std::size_t>((place.column * n + place.row) * ResultBytes(row));
-}
-
-double Read(const GpuRow& row, const std::byte* from) {
-  return row.element == GpuElement::kInt8 ? ReadSum(row.element, from)
-                                          : ReadElement(GemmResultElement(row.element), from);
+  return static_cast<std::size_t>((place.column * n + place.row) *
+                                  ElementBytes(ResultElement(row)));
 }
 
 GpuBytes GemmOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind kind) {
@@ -366,22 +362,17 @@ GpuBytes GemmOperands(const GpuRow& row, const GpuShape& shape, GpuOperandKind k
 }
 
 GpuBytes GemmResults(const GpuRow& row, const GpuShape& shape) {
-  GpuBytes results(static_cast<std::size_t>(shape.n) * shape.n * ResultBytes(row));
-  for (const Place place : ComparedPlaces(shape.n)) {
-    auto* to = results.data() + At(row, shape.n, place);
-    const double expected = Expected(row, shape.n, place);
-    if (row.element == GpuElement::kInt8)
-      WriteSum(row.element, expected, to);
-    else
-      WriteElement(GemmResultElement(row.element), expected, to);
-  }
+  GpuBytes results(static_cast<std::size_t>(shape.n) * shape.n * ElementBytes(ResultElement(row)));
+  for (const Place place : ComparedPlaces(shape.n))
+    WriteElement(ResultElement(row), Expected(row, shape.n, place),
+                 results.data() + At(row, shape.n, place));
   return results;
 }
 
 std::optional<Reason> GemmDifference(const GpuRow& row, const GpuShape& shape,
                                      const GpuBytes& results) {
   for (const Place place : ComparedPlaces(shape.n)) {
-    const double got = Read(row, results.data() + At(row, shape.n, place));
+    const double got = ReadElement(ResultElement(row), results.data() + At(row, shape.n, place));
     const double expected = Expected(row, shape.n, place);
     if (got != expected)
       return Reason{fmt::format("element ({}, {}) of the product is {}, a plain loop gives {}",
@@ -467,7 +458,7 @@ std::size_t OneBlockBytes(const GpuRow& row, const GpuShape& shape) {
   if (row.unit == GpuUnit::kMma) return MmaResultBytes(row, shape);
   return row.unit == GpuUnit::kChain
              ? SlotOffset(row.instruction.chains, 0, shape, ChainRegisterBytes(row.element))
-             : SlotOffset(kRegisters, 0, shape, SumBytes(row.element));
+             : SumOffset(row, kRegisters, 0, shape);
 }
 
 GpuBytes OneBlock(const GpuRow& row, const GpuShape& shape, std::int64_t iterations) {
@@ -493,7 +484,7 @@ std::int64_t GpuOperandBytes(const GpuRow& row, const GpuShape& shape) {
 std::int64_t GpuResultBytes(const GpuRow& row, const GpuShape& shape) {
   if (IsMemory(row)) return MemoryResultBytes(row, shape);
   if (row.unit == GpuUnit::kGemm)
-    return static_cast<std::int64_t>(shape.n) * shape.n * ResultBytes(row);
+    return static_cast<std::int64_t>(shape.n) * shape.n * ElementBytes(ResultElement(row));
   return static_cast<std::int64_t>(OneBlockBytes(row, shape)) * shape.blocks;
 }
 

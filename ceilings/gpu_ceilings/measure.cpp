@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "ceilings/gpu_ceilings/bench.h"
@@ -45,7 +44,6 @@ struct GpuSession {
   std::vector<machine::SweepPoint> sweep;  // bandwidth of loads by working set
 
   bool Stopped() const { return options.stopped && options.stopped(); }
-  int Capability() const { return 10 * gpu.identity.major + gpu.identity.minor; }
   machine::RatePolicy Policy(double tolerance) const {
     auto policy = effort.Policy(tolerance, now);
     policy.max_seconds = effort.row_seconds;
@@ -69,7 +67,7 @@ constexpr std::int64_t kCheckedIterations[] = {1, 3};
 
 // Returns the pipe's peak rate [flop/s] at the default clock, or nullopt if either is unknown.
 std::optional<double> PeakOf(const GpuSession& session, const GpuRow& row) {
-  const auto* peak = FindGpuPeak(session.Capability(), machine::PlainPipe(row.key));
+  const auto* peak = FindGpuPeak(session.gpu.identity.Capability(), machine::PlainPipe(row.key));
   if (peak == nullptr || !session.gpu.default_clock_hz) return std::nullopt;
   return peak->per_cycle.front() * session.gpu.identity.sms * *session.gpu.default_clock_hz;
 }
@@ -169,7 +167,8 @@ void MeasureOnce(GpuSession& session, GpuRowState& state) {
 }
 
 void MeasureGpuRows(GpuSession& session) {
-  for (const auto& row : GpuRows(session.Capability())) session.rows.push_back({.row = row});
+  for (const auto& row : GpuRows(session.gpu.identity.Capability()))
+    session.rows.push_back({.row = row});
   // Rows with the newest instructions run last, because a failing kernel destroys the CUDA context.
   std::stable_partition(session.rows.begin(), session.rows.end(),
                         [](const GpuRowState& state) { return state.row.unit != GpuUnit::kWgmma; });
@@ -234,13 +233,12 @@ machine::Ceiling CeilingOf(const GpuSession& session, const GpuRowState& state) 
         ceiling.per_second / session.gpu.identity.sms / *ceiling.clock_hz;
   ceiling.validation.result = state.result;
   if (state.wrong_result) machine::AddUnboundedReason(ceiling, state.wrong_result->text);
-  if (by_clock) JudgeGpuPerCycle(state.row, session.Capability(), ceiling);
+  if (by_clock) JudgeGpuPerCycle(state.row, session.gpu.identity.Capability(), ceiling);
   if (state.half) JudgeGpuScaling(*state.half, ceiling);
   return ceiling;
 }
 
-void AddRows(const GpuSession& session, machine::Machine& machine) {
-  auto& set = machine.by_threads[1];
+void AddRows(const GpuSession& session, machine::CeilingSet& set) {
   for (const auto& state : session.rows) {
     if (state.passes.empty())
       set.absent[state.row.key] = TextOf(state.absent);
@@ -250,15 +248,9 @@ void AddRows(const GpuSession& session, machine::Machine& machine) {
   set.sweep = session.sweep;
 }
 
-void AddLevels(const GpuSession& session, machine::Machine& machine) {
-  auto& set = machine.by_threads.at(1);
-  std::map<Level, machine::MeasuredMixes> by_level;
+void AddLevels(const GpuSession& session, machine::CeilingSet& set) {
+  machine::AddLevelRoofs(set, true);
   GpuMemoryFacts facts{.l2_bytes = session.gpu.identity.l2_bytes};
-  for (const auto& state : session.rows)
-    if (IsMemory(state.row) && state.result && !state.passes.empty())
-      by_level[state.row.level].emplace(state.row.key.substr(state.row.key.find('.') + 1),
-                                        set.mixes.at(state.row.key));
-  for (const auto& [level, mixes] : by_level) set.bytes[level] = machine::BestMix(mixes);
   const auto is_loads = [](const GpuRowState& state) {
     return state.row.key == "dram.load.v16" && !state.passes.empty();
   };
@@ -295,8 +287,7 @@ machine::Rate MeasureOverhead(GpuSession& session, GpuOverhead kind) {
       session.Policy(kTolerance));
 }
 
-void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Machine& machine) {
-  auto& set = machine.by_threads[1];
+void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::CeilingSet& set) {
   if (rate.reason) {
     set.absent[row.name] = rate.reason->text;
     return;
@@ -311,13 +302,13 @@ void AddOverhead(const OverheadRow& row, const machine::Rate& rate, machine::Mac
                   rate.total, rate.doubling.value_or(0));
 }
 
-void MeasureGpuOverheads(GpuSession& session, machine::Machine& machine) {
+void MeasureGpuOverheads(GpuSession& session, machine::CeilingSet& set) {
   for (const auto& row : kOverheads) {
     if (session.options.progress) session.options.progress(row.name);
     try {
-      AddOverhead(row, MeasureOverhead(session, row.kind), machine);
+      AddOverhead(row, MeasureOverhead(session, row.kind), set);
     } catch (const std::exception& error) {
-      machine.by_threads[1].absent[row.name] = fmt::format("failed: {}", error.what());
+      set.absent[row.name] = fmt::format("failed: {}", error.what());
     }
   }
 }
@@ -343,14 +334,14 @@ Ends RunForTenSeconds(GpuSession& session, double iterations_per_second) {
   return ends;
 }
 
-void AddSustained(GpuSession& session, const GpuRowState& state, machine::Machine& machine) {
-  auto& ceiling = machine.by_threads.at(1).flops.at(state.row.key);
+void AddSustained(GpuSession& session, const GpuRowState& state, machine::CeilingSet& set) {
+  auto& ceiling = set.flops.at(state.row.key);
   const double work = WorkPerIteration(state.row, state.shape);
   session.bench.Prepare(state.row, state.shape);
   const auto ends = RunForTenSeconds(session, ceiling.per_second / work);
   if (session.Stopped()) return;
   const double sustained = work * ends.last, burst = work * ends.first;
-  machine.by_threads.at(1).sustained[state.row.key] =
+  set.sustained[state.row.key] =
       fmt::format("first second {:.4g}, after {:.0f} s {:.4g} GFLOP/s: {:.3f} of the burst",
                   burst / 1e9, kSeconds, sustained / 1e9, sustained / ceiling.per_second);
   if (std::abs(sustained / ceiling.per_second - 1) > kDifference)
@@ -381,17 +372,17 @@ std::vector<const GpuRowState*> Hottest(const GpuSession& session, const machine
 
 // Runs the fastest row of each of the fastest pipes for 10 s. Marks its ceiling as not validated if
 // the rate in the first or last second is more than 3 % above it.
-void MeasureGpuSustained(GpuSession& session, machine::Machine& machine) {
-  auto rows = Hottest(session, machine.by_threads.at(1));
+void MeasureGpuSustained(GpuSession& session, machine::CeilingSet& set) {
+  auto rows = Hottest(session, set);
   rows.resize(std::min(rows.size(), static_cast<std::size_t>(session.effort.sustained)));
   for (const auto* state : rows) {
     if (session.Stopped()) return;
     if (session.options.progress)
       session.options.progress(fmt::format("{} for 10 s", state->row.key));
     try {
-      AddSustained(session, *state, machine);
+      AddSustained(session, *state, set);
     } catch (const std::exception& error) {
-      machine.by_threads.at(1).sustained[state->row.key] = fmt::format("failed: {}", error.what());
+      set.sustained[state->row.key] = fmt::format("failed: {}", error.what());
     }
   }
 }
@@ -399,10 +390,7 @@ void MeasureGpuSustained(GpuSession& session, machine::Machine& machine) {
 }  // namespace
 
 machine::Machine DescribeGpu(const gpu::GpuIdentity& identity) {
-  machine::Machine machine;
-  machine.device = "gpu";
-  machine.name = identity.name;
-  machine.facts = gpu::Facts(identity);
+  machine::Machine machine{.device = "gpu", .name = identity.name, .facts = gpu::Facts(identity)};
   machine.fingerprint = machine::Fingerprint(machine.facts);
   if (identity.l2_bytes > 0) machine.cache_bytes[Level::kL2] = identity.l2_bytes;
   return machine;
@@ -418,12 +406,13 @@ machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
     throw std::runtime_error(fmt::format("no ceiling of {} could be measured: {}: {}",
                                          session.gpu.identity.name, session.rows.front().row.key,
                                          TextOf(session.rows.front().absent)));
-  AddRows(session, machine);
-  machine.by_threads.at(1).effort = session.effort.name;
+  auto& set = machine.by_threads[1];
+  AddRows(session, set);
+  set.effort = session.effort.name;
   if (const auto& clock_hz = session.gpu.default_clock_hz)
     machine.facts["clock.default"] = fmt::format("{:.0f} MHz", *clock_hz / 1e6);
-  if (!session.Stopped()) MeasureGpuOverheads(session, machine);
-  MeasureGpuSustained(session, machine);
+  if (!session.Stopped()) MeasureGpuOverheads(session, set);
+  MeasureGpuSustained(session, set);
   if (session.Stopped())
     machine.facts["ended_early"] = fmt::format(
         "{} of {} rows were measured in all passes",
@@ -432,8 +421,8 @@ machine::Machine MeasureGpuOn(GpuBench& bench, const GpuMeasureOptions& options,
                                 return std::ssize(state.passes) == session.effort.passes;
                               }),
         session.rows.size());
-  machine::AddPipeRoofs(machine.by_threads.at(1).flops, true);
-  AddLevels(session, machine);
+  machine::AddPipeRoofs(set.flops, true);
+  AddLevels(session, set);
   machine.measured_at = machine::NowUtc();
   return machine;
 }

@@ -21,15 +21,10 @@ struct Capabilities {
 constexpr int kNewest = 999;
 constexpr Capabilities kFrom75 = {75, kNewest}, kFrom80 = {80, kNewest}, kFrom89 = {89, kNewest};
 
-struct ArithmeticRow {
-  const char* pipe;
-  const char* part;
-  GpuUnit unit;
-  GpuElement element;
-  GpuInstruction instruction;
-  Capabilities on;
-  const char* sass;
-  const char* text;
+// A row and the GPUs that can run it.
+struct TableRow {
+  GpuRow row;
+  Capabilities on = {0, kNewest};
 };
 
 using E = GpuElement;
@@ -52,55 +47,46 @@ constexpr const char* kWgmma = "wgmma m64n256, fp32 sums, operands in shared mem
 constexpr const char* kIntWgmma = "wgmma m64n256, int32 sums, operands in shared memory";
 constexpr const char* kGemm = "cublasLt GEMM, fp32 sums";
 constexpr const char* kFp8Gemm = "cublasLt GEMM, fast sums, bf16 out";
+constexpr const char* kSharedLoads = "loads of 16 byte from shared memory";
 
-constexpr ArithmeticRow kArithmetic[] = {
-    {"fp64.vector", "dfma", U::kChain, E::kFp64, kFp64, kFrom75, "DFMA", "fp64 multiply-adds"},
-    {"fp32.vector", "ffma", U::kChain, E::kFp32, kLong, kFrom75, "FFMA", "fp32 multiply-adds"},
-    {"fp16.vector", "hfma2", U::kChain, E::kFp16, kPairs, kFrom75, "HFMA2", "fp16 pairs"},
-    {"bf16.vector", "hfma2", U::kChain, E::kBf16, kPairs, kFrom80, "HFMA2", "bf16 pairs"},
-    {"int8.vector", "dp4a", U::kChain, E::kInt8, kDots, kFrom75, "IDP.4A", "dot products of 4"},
-    {"fp16.matrix", "mma", U::kMma, E::kFp16, Warp(16, 8, 8), {75, 79}, "HMMA", kMma},
-    {"fp16.matrix", "mma", U::kMma, E::kFp16, Warp(16, 8, 16), kFrom80, "HMMA", kMma},
-    {"bf16.matrix", "mma", U::kMma, E::kBf16, Warp(16, 8, 16), kFrom80, "HMMA", kMma},
-    {"tf32.matrix", "mma", U::kMma, E::kTf32, Warp(16, 8, 8), kFrom80, "HMMA", kMma},
-    {"int8.matrix", "mma", U::kMma, E::kInt8, Warp(8, 8, 16), {75, 79}, "IMMA", kIntMma},
-    {"int8.matrix", "mma", U::kMma, E::kInt8, Warp(16, 8, 32), kFrom80, "IMMA", kIntMma},
-    {"fp64.matrix", "mma", U::kMma, E::kFp64, Warp(8, 8, 4), {80, 80}, "DMMA", kFp64Mma},
-    {"fp64.matrix", "mma", U::kMma, E::kFp64, Warp(16, 8, 16, 4), {90, 90}, "DMMA", kFp64Mma},
-    {"fp64.matrix", "mma", U::kMma, E::kFp64, Warp(8, 8, 4), {100, 103}, "DMMA", kFp64Mma},
-    {"fp8.matrix", "mma", U::kMma, E::kFp8, Warp(16, 8, 32), {89, 89}, "QMMA", kMma},
-    {"fp8.matrix", "mma", U::kMma, E::kFp8, Warp(16, 8, 32), {120, 121}, "QMMA", kMma},
-    {"fp16.matrix", "wgmma", U::kWgmma, E::kFp16, Group(16), {90, 90}, "HGMMA", kWgmma},
-    {"bf16.matrix", "wgmma", U::kWgmma, E::kBf16, Group(16), {90, 90}, "HGMMA", kWgmma},
-    {"tf32.matrix", "wgmma", U::kWgmma, E::kTf32, Group(8), {90, 90}, "HGMMA", kWgmma},
-    {"int8.matrix", "wgmma", U::kWgmma, E::kInt8, Group(32), {90, 90}, "IGMMA", kIntWgmma},
-    {"fp8.matrix", "wgmma", U::kWgmma, E::kFp8, Group(32), {90, 90}, "QGMMA", kWgmma},
-    {"fp32.vector", "cublaslt", U::kGemm, E::kFp32, {}, kFrom75, "", kGemm},
-    {"fp16.matrix", "cublaslt", U::kGemm, E::kFp16, {}, kFrom75, "", kGemm},
-    {"bf16.matrix", "cublaslt", U::kGemm, E::kBf16, {}, kFrom80, "", kGemm},
-    {"tf32.matrix", "cublaslt", U::kGemm, E::kTf32, {}, kFrom80, "", kGemm},
-    {"int8.matrix", "cublaslt", U::kGemm, E::kInt8, {}, kFrom75, "", "cublasLt GEMM"},
-    {"fp8.matrix", "cublaslt", U::kGemm, E::kFp8, {}, kFrom89, "", kFp8Gemm},
-    {"fp64.matrix", "cublaslt", U::kGemm, E::kFp64, {}, {80, 80}, "", "cublasLt GEMM"},
-    {"fp64.matrix", "cublaslt", U::kGemm, E::kFp64, {}, {90, 103}, "", "cublasLt GEMM"},
-};
-
-struct MemoryRow {
-  const char* key;
-  GpuUnit unit;
-  Level level;
-  const char* sass;
-  const char* text;
-};
-constexpr MemoryRow kMemory[] = {
-    {"dram.load.v16", U::kLoad, Level::kDram, "LDG", "loads of 16 byte"},
-    {"dram.store.v16", U::kStore, Level::kDram, "STG", "stores of 16 byte"},
-    {"dram.copy.v16", U::kCopy, Level::kDram, "STG", "b = a, 16 byte"},
-    {"dram.triad.v16", U::kTriad, Level::kDram, "STG", "a = b + q c, 16 byte"},
-    {"l2.load.cg16", U::kLoad, Level::kL2, "LDG", "loads of 16 byte past L1"},
-    {"l2.store.v16", U::kStore, Level::kL2, "STG", "stores of 16 byte"},
-    {"l1.load.ca16", U::kLoad, Level::kL1, "LDG", "loads of 16 byte"},
-    {"l1.shared.v16", U::kShared, Level::kL1, "LDS", "loads of 16 byte from shared memory"},
+const std::vector<TableRow> kRows = {
+    {{"fp64.vector.dfma", U::kChain, E::kFp64, kFp64, "DFMA", "fp64 multiply-adds"}, kFrom75},
+    {{"fp32.vector.ffma", U::kChain, E::kFp32, kLong, "FFMA", "fp32 multiply-adds"}, kFrom75},
+    {{"fp16.vector.hfma2", U::kChain, E::kFp16, kPairs, "HFMA2", "fp16 pairs"}, kFrom75},
+    {{"bf16.vector.hfma2", U::kChain, E::kBf16, kPairs, "HFMA2", "bf16 pairs"}, kFrom80},
+    {{"int8.vector.dp4a", U::kChain, E::kInt8, kDots, "IDP.4A", "dot products of 4"}, kFrom75},
+    {{"fp16.matrix.mma", U::kMma, E::kFp16, Warp(16, 8, 8), "HMMA", kMma}, {75, 79}},
+    {{"fp16.matrix.mma", U::kMma, E::kFp16, Warp(16, 8, 16), "HMMA", kMma}, kFrom80},
+    {{"bf16.matrix.mma", U::kMma, E::kBf16, Warp(16, 8, 16), "HMMA", kMma}, kFrom80},
+    {{"tf32.matrix.mma", U::kMma, E::kTf32, Warp(16, 8, 8), "HMMA", kMma}, kFrom80},
+    {{"int8.matrix.mma", U::kMma, E::kInt8, Warp(8, 8, 16), "IMMA", kIntMma}, {75, 79}},
+    {{"int8.matrix.mma", U::kMma, E::kInt8, Warp(16, 8, 32), "IMMA", kIntMma}, kFrom80},
+    {{"fp64.matrix.mma", U::kMma, E::kFp64, Warp(8, 8, 4), "DMMA", kFp64Mma}, {80, 80}},
+    {{"fp64.matrix.mma", U::kMma, E::kFp64, Warp(16, 8, 16, 4), "DMMA", kFp64Mma}, {90, 90}},
+    {{"fp64.matrix.mma", U::kMma, E::kFp64, Warp(8, 8, 4), "DMMA", kFp64Mma}, {100, 103}},
+    {{"fp8.matrix.mma", U::kMma, E::kFp8, Warp(16, 8, 32), "QMMA", kMma}, {89, 89}},
+    {{"fp8.matrix.mma", U::kMma, E::kFp8, Warp(16, 8, 32), "QMMA", kMma}, {120, 121}},
+    {{"fp16.matrix.wgmma", U::kWgmma, E::kFp16, Group(16), "HGMMA", kWgmma}, {90, 90}},
+    {{"bf16.matrix.wgmma", U::kWgmma, E::kBf16, Group(16), "HGMMA", kWgmma}, {90, 90}},
+    {{"tf32.matrix.wgmma", U::kWgmma, E::kTf32, Group(8), "HGMMA", kWgmma}, {90, 90}},
+    {{"int8.matrix.wgmma", U::kWgmma, E::kInt8, Group(32), "IGMMA", kIntWgmma}, {90, 90}},
+    {{"fp8.matrix.wgmma", U::kWgmma, E::kFp8, Group(32), "QGMMA", kWgmma}, {90, 90}},
+    {{"fp32.vector.cublaslt", U::kGemm, E::kFp32, {}, "", kGemm}, kFrom75},
+    {{"fp16.matrix.cublaslt", U::kGemm, E::kFp16, {}, "", kGemm}, kFrom75},
+    {{"bf16.matrix.cublaslt", U::kGemm, E::kBf16, {}, "", kGemm}, kFrom80},
+    {{"tf32.matrix.cublaslt", U::kGemm, E::kTf32, {}, "", kGemm}, kFrom80},
+    {{"int8.matrix.cublaslt", U::kGemm, E::kInt8, {}, "", "cublasLt GEMM"}, kFrom75},
+    {{"fp8.matrix.cublaslt", U::kGemm, E::kFp8, {}, "", kFp8Gemm}, kFrom89},
+    {{"fp64.matrix.cublaslt", U::kGemm, E::kFp64, {}, "", "cublasLt GEMM"}, {80, 80}},
+    {{"fp64.matrix.cublaslt", U::kGemm, E::kFp64, {}, "", "cublasLt GEMM"}, {90, 103}},
+    {{"dram.load.v16", U::kLoad, E::kFp32, {}, "LDG", "loads of 16 byte"}},
+    {{"dram.store.v16", U::kStore, E::kFp32, {}, "STG", "stores of 16 byte"}},
+    {{"dram.copy.v16", U::kCopy, E::kFp32, {}, "STG", "b = a, 16 byte"}},
+    {{"dram.triad.v16", U::kTriad, E::kFp32, {}, "STG", "a = b + q c, 16 byte"}},
+    {{"l2.load.cg16", U::kLoad, E::kFp32, {}, "LDG", "loads of 16 byte past L1", Level::kL2}},
+    {{"l2.store.v16", U::kStore, E::kFp32, {}, "STG", "stores of 16 byte", Level::kL2}},
+    {{"l1.load.ca16", U::kLoad, E::kFp32, {}, "LDG", "loads of 16 byte", Level::kL1}},
+    {{"l1.shared.v16", U::kShared, E::kFp32, {}, "LDS", kSharedLoads, Level::kL1}},
 };
 
 // Returns the largest number of threads per block that an SM's 64 Ki registers allow.
@@ -173,7 +159,8 @@ constexpr ElementRow kElements[] = {Stored<double>(),
                                     Encoded<std::uint16_t, kFp16Format>(),
                                     Encoded<std::uint16_t, kBf16Format>(),
                                     Stored<std::int8_t>(),
-                                    Encoded<std::uint8_t, kE4m3Format>()};
+                                    Encoded<std::uint8_t, kE4m3Format>(),
+                                    Stored<std::int32_t>()};
 
 const ElementRow& RowOf(GpuElement element) { return kElements[static_cast<int>(element)]; }
 
@@ -193,71 +180,57 @@ constexpr const char* kTuringL1 =
     "Jia et al., Dissecting the NVIDIA Turing T4 GPU (2019): 58.8 byte/cycle measured";
 
 const std::vector<GpuPeak> kGpuPeaks = {
-    {75, 75, "fp64.vector", {4}, kGuide},
-    {75, 75, "fp32.vector", {128}, kGuide},
-    {75, 75, "fp16.vector", {256}, kGuide},
-    {75, 75, "int8.vector", {512}, kGuide},
-    {75, 75, "fp16.matrix", {512, 1024}, kTuring},
-    {75, 75, "int8.matrix", {2048}, kTuring},
-    {75, 75, "l1", {64, 128}, kTuringL1},
+    {75, 75, {"fp64.vector"}, {4}, kGuide},
+    {75, 75, {"fp32.vector"}, {128}, kGuide},
+    {75, 75, {"fp16.vector"}, {256}, kGuide},
+    {75, 75, {"int8.vector"}, {512}, kGuide},
+    {75, 75, {"fp16.matrix"}, {512, 1024}, kTuring},
+    {75, 75, {"int8.matrix"}, {2048}, kTuring},
+    {75, 75, {"l1"}, {64, 128}, kTuringL1},
 
-    {80, 80, "fp64.vector", {64}, kGuide},
-    {80, 80, "fp32.vector", {128}, kGuide},
-    {80, 80, "fp16.vector", {512}, kGuide},
-    {80, 80, "bf16.vector", {256}, kGuide},
-    {80, 80, "int8.vector", {512}, kGuide},
-    {80, 80, "fp64.matrix", {128}, kA100},
-    {80, 80, "tf32.matrix", {1024}, kA100},
-    {80, 80, "fp16.matrix", {2048}, kA100},
-    {80, 80, "bf16.matrix", {2048}, kA100},
-    {80, 80, "int8.matrix", {4096}, kA100},
+    {80, 80, {"fp64.vector"}, {64}, kGuide},
+    {80, 80, {"fp32.vector"}, {128}, kGuide},
+    {80, 80, {"fp16.vector", "int8.vector"}, {512}, kGuide},
+    {80, 80, {"bf16.vector"}, {256}, kGuide},
+    {80, 80, {"fp64.matrix"}, {128}, kA100},
+    {80, 80, {"tf32.matrix"}, {1024}, kA100},
+    {80, 80, {"fp16.matrix", "bf16.matrix"}, {2048}, kA100},
+    {80, 80, {"int8.matrix"}, {4096}, kA100},
 
-    {86, 89, "fp64.vector", {4}, kGuide},
-    {86, 89, "fp32.vector", {256}, kGuide},
-    {86, 89, "fp16.vector", {256}, kGuide},
-    {86, 89, "bf16.vector", {256}, kGuide},
-    {86, 89, "int8.vector", {512}, kGuide},
-    {86, 86, "tf32.matrix", {256, 512}, kGa102},
-    {86, 86, "fp16.matrix", {512, 1024}, kGa102},
-    {86, 86, "bf16.matrix", {512, 1024}, kGa102},
-    {86, 86, "int8.matrix", {2048}, kGa102},
-    {89, 89, "tf32.matrix", {256, 512}, kAda},
-    {89, 89, "fp16.matrix", {512, 1024}, kAda},
-    {89, 89, "bf16.matrix", {512, 1024}, kAda},
-    {89, 89, "int8.matrix", {2048}, kAda},
-    {89, 89, "fp8.matrix", {1024, 2048}, kAda},
+    {86, 89, {"fp64.vector"}, {4}, kGuide},
+    {86, 89, {"fp32.vector", "fp16.vector", "bf16.vector"}, {256}, kGuide},
+    {86, 89, {"int8.vector"}, {512}, kGuide},
+    {86, 86, {"tf32.matrix"}, {256, 512}, kGa102},
+    {86, 86, {"fp16.matrix", "bf16.matrix"}, {512, 1024}, kGa102},
+    {86, 86, {"int8.matrix"}, {2048}, kGa102},
+    {89, 89, {"tf32.matrix"}, {256, 512}, kAda},
+    {89, 89, {"fp16.matrix", "bf16.matrix"}, {512, 1024}, kAda},
+    {89, 89, {"int8.matrix"}, {2048}, kAda},
+    {89, 89, {"fp8.matrix"}, {1024, 2048}, kAda},
 
-    {90, 90, "fp64.vector", {128}, kGuide},
-    {90, 90, "fp32.vector", {256}, kGuide},
-    {90, 90, "fp16.vector", {512}, kGuide},
-    {90, 90, "bf16.vector", {512}, kGuide},
-    {90, 90, "int8.vector", {512}, kGuide},
-    {90, 90, "fp64.matrix", {256}, kH100},
-    {90, 90, "tf32.matrix", {2048}, kH100},
-    {90, 90, "fp16.matrix", {4096}, kH100},
-    {90, 90, "bf16.matrix", {4096}, kH100},
-    {90, 90, "int8.matrix", {8192}, kH100},
-    {90, 90, "fp8.matrix", {8192}, kH100},
+    {90, 90, {"fp64.vector"}, {128}, kGuide},
+    {90, 90, {"fp32.vector"}, {256}, kGuide},
+    {90, 90, {"fp16.vector", "bf16.vector", "int8.vector"}, {512}, kGuide},
+    {90, 90, {"fp64.matrix"}, {256}, kH100},
+    {90, 90, {"tf32.matrix"}, {2048}, kH100},
+    {90, 90, {"fp16.matrix", "bf16.matrix"}, {4096}, kH100},
+    {90, 90, {"int8.matrix", "fp8.matrix"}, {8192}, kH100},
 
-    {100, 100, "fp32.vector", {256}, kB200},
-    {100, 100, "tf32.matrix", {4096}, kB200},
-    {100, 100, "fp16.matrix", {8192}, kB200},
-    {100, 100, "bf16.matrix", {8192}, kB200},
-    {100, 100, "int8.matrix", {16384}, kB200},
-    {100, 100, "fp8.matrix", {16384}, kB200},
+    {100, 100, {"fp32.vector"}, {256}, kB200},
+    {100, 100, {"tf32.matrix"}, {4096}, kB200},
+    {100, 100, {"fp16.matrix", "bf16.matrix"}, {8192}, kB200},
+    {100, 100, {"int8.matrix", "fp8.matrix"}, {16384}, kB200},
 
-    {120, 120, "fp64.vector", {4}, kGb202},
-    {120, 120, "fp32.vector", {256}, kGb202},
-    {120, 120, "fp16.vector", {256}, kGuide},
-    {120, 120, "bf16.vector", {256}, kGuide},
-    {120, 120, "int8.vector", {512}, kGuide},
-    {120, 120, "tf32.matrix", {256, 512}, kGb202},
-    {120, 120, "fp16.matrix", {512, 1024}, kGb202},
-    {120, 120, "bf16.matrix", {512, 1024}, kGb202},
-    {120, 120, "int8.matrix", {2048}, kGb202},
-    {120, 120, "fp8.matrix", {1024, 2048}, kGb202},
+    {120, 120, {"fp64.vector"}, {4}, kGb202},
+    {120, 120, {"fp32.vector"}, {256}, kGb202},
+    {120, 120, {"fp16.vector", "bf16.vector"}, {256}, kGuide},
+    {120, 120, {"int8.vector"}, {512}, kGuide},
+    {120, 120, {"tf32.matrix"}, {256, 512}, kGb202},
+    {120, 120, {"fp16.matrix", "bf16.matrix"}, {512, 1024}, kGb202},
+    {120, 120, {"int8.matrix"}, {2048}, kGb202},
+    {120, 120, {"fp8.matrix"}, {1024, 2048}, kGb202},
 
-    {80, 121, "l1", {128}, kBanks},
+    {80, 121, {"l1"}, {128}, kBanks},
 };
 
 }  // namespace
@@ -269,12 +242,8 @@ bool IsMemory(const GpuRow& row) {
 
 std::vector<GpuRow> GpuRows(int compute_capability) {
   std::vector<GpuRow> rows;
-  for (const auto& row : kArithmetic)
-    if (compute_capability >= row.on.first && compute_capability <= row.on.last)
-      rows.push_back({fmt::format("{}.{}", row.pipe, row.part), row.unit, row.element,
-                      row.instruction, Level::kDram, row.sass, row.text});
-  for (const auto& row : kMemory)
-    rows.push_back({row.key, row.unit, GpuElement::kFp32, {}, row.level, row.sass, row.text});
+  for (const auto& [row, on] : kRows)
+    if (compute_capability >= on.first && compute_capability <= on.last) rows.push_back(row);
   return rows;
 }
 
@@ -344,18 +313,9 @@ void WriteElement(GpuElement element, double value, std::byte* to) {
 
 double ReadElement(GpuElement element, const std::byte* from) { return RowOf(element).read(from); }
 
-int SumBytes(GpuElement element) { return element == GpuElement::kFp64 ? 8 : 4; }
-
-void WriteSum(GpuElement element, double value, std::byte* to) {
-  if (element == GpuElement::kFp64) return Store(value, to);
-  if (element == GpuElement::kInt8) return Store(static_cast<std::int32_t>(value), to);
-  Store(static_cast<float>(value), to);
-}
-
-double ReadSum(GpuElement element, const std::byte* from) {
-  if (element == GpuElement::kFp64) return Load<double>(from);
-  if (element == GpuElement::kInt8) return Load<std::int32_t>(from);
-  return Load<float>(from);
+GpuElement SumElement(GpuElement element) {
+  if (element == GpuElement::kInt8) return GpuElement::kInt32;
+  return element == GpuElement::kFp64 ? GpuElement::kFp64 : GpuElement::kFp32;
 }
 
 double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index) {
@@ -369,7 +329,8 @@ double OperandValue(GpuElement element, GpuOperandKind kind, std::uint64_t index
 
 const GpuPeak* FindGpuPeak(int compute_capability, const std::string& key) {
   return FindIf(kGpuPeaks, [&](const GpuPeak& peak) {
-    return compute_capability >= peak.first && compute_capability <= peak.last && key == peak.key;
+    return compute_capability >= peak.first && compute_capability <= peak.last &&
+           std::ranges::count(peak.keys, key) > 0;
   });
 }
 

@@ -13,7 +13,8 @@
 
 namespace dlroof::gpu_ceilings {
 
-enum class GpuElement { kFp64, kFp32, kTf32, kFp16, kBf16, kInt8, kFp8 };
+// Types of operands; kInt32 only of sums.
+enum class GpuElement { kFp64, kFp32, kTf32, kFp16, kBf16, kInt8, kFp8, kInt32 };
 enum class GpuUnit {
   kChain,   // chains of v = v * v + b in each thread (int8: v += dot(a, b))
   kMma,     // mma.sync of a warp
@@ -39,9 +40,9 @@ struct GpuRow {
   GpuUnit unit = GpuUnit::kChain;
   GpuElement element = GpuElement::kFp32;  // operand type of an arithmetic row
   GpuInstruction instruction;              // of an arithmetic row except kGemm
-  Level level = Level::kDram;              // of a memory row
   std::string sass;                        // the instruction in SASS ("HMMA"); "" for cublasLt
   std::string text;                        // description for people
+  Level level = Level::kDram;              // of a memory row
 };
 
 bool IsMemory(const GpuRow& row);
@@ -103,11 +104,9 @@ int ElementBytes(GpuElement element);
 void WriteElement(GpuElement element, double value, std::byte* to);
 double ReadElement(GpuElement element, const std::byte* from);
 
-// Return the size [byte] of an accumulator for operands of this type, write it, and read it. The
-// accumulator is int32 for int8, fp64 for fp64, otherwise fp32.
-int SumBytes(GpuElement element);
-void WriteSum(GpuElement element, double value, std::byte* to);
-double ReadSum(GpuElement element, const std::byte* from);
+// Returns the type of an accumulator for operands of this type: int32 for int8, fp64 for fp64,
+// otherwise fp32.
+GpuElement SumElement(GpuElement element);
 
 // Returns the value of operand `index`. kKnown: a whole number from -2 to 2. kRandom: a whole
 // number from -127 to 127 in int8, else a value in [-1, 1).

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <stdexcept>
 
 #include "ceilings/machine/machine.h"
 #include "counters/base/keys.h"
@@ -14,11 +13,12 @@ namespace dlroof::machine {
 
 Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
                     const std::string& how) {
-  Ceiling ceiling;
-  ceiling.per_second = rate.per_second * work_per_iteration;
+  Ceiling ceiling{.per_second = rate.per_second * work_per_iteration,
+                  .threads = threads,
+                  .clock_hz = rate.clock_hz,
+                  .validation = {.doubling = rate.doubling, .spread = rate.spread}};
   if (rate.ci95)
     ceiling.ci95 = {rate.ci95->first * work_per_iteration, rate.ci95->second * work_per_iteration};
-  ceiling.threads = threads;
   ceiling.how = rate.clean > 0 ? fmt::format("{}; best of {} clean repetitions ({} made)", how,
                                              rate.clean, rate.total)
                                : fmt::format("{}; best of {} noisy repetitions", how, rate.total);
@@ -27,21 +27,8 @@ Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
     ceiling.reasons = {rate.reason->text};
   else
     ceiling.status = CeilingStatus::kValidated;
-  ceiling.clock_hz = rate.clock_hz;
-  ceiling.validation.doubling = rate.doubling;
-  ceiling.validation.spread = rate.spread;
   if (rate.total > 0) ceiling.validation.clean = static_cast<double>(rate.clean) / rate.total;
   if (rate.clock_hz) ceiling.validation.per_cycle = ceiling.per_second / threads / *rate.clock_hz;
-  return ceiling;
-}
-
-Ceiling BestMix(const MeasuredMixes& mixes) {
-  if (mixes.empty()) throw std::invalid_argument("BestMix: no mixes");
-  const auto* best =
-      ChooseRoof(VectorOf<const CeilingRow*>(mixes, [](const auto& mix) { return &mix; }));
-  Ceiling ceiling = best->second;
-  ceiling.mix = best->first;
-  ceiling.how = fmt::format("{}, the best of {} mixes: {}", best->first, mixes.size(), ceiling.how);
   return ceiling;
 }
 
@@ -89,6 +76,23 @@ void AddPipeRoofs(std::map<std::string, Ceiling>& flops, bool on_gpu) {
     if (const auto reason = on_gpu ? std::nullopt : FasterNotValidated(roof, rows))
       AddReason(roof, *reason);
     flops[plain] = roof;
+  }
+}
+
+void AddLevelRoofs(CeilingSet& set, bool on_gpu) {
+  constexpr const char* kNode = ".node";  // in keys of older machine files: rows of one NUMA node
+  std::map<Level, std::vector<const CeilingRow*>> levels;
+  for (const auto& row : set.mixes) {
+    const auto level = LevelFromKey(row.first.substr(0, row.first.find('.')));
+    if (level && row.first.find(kNode) == std::string::npos &&
+        (!on_gpu || row.second.validation.result))
+      levels[*level].push_back(&row);
+  }
+  for (const auto& [level, mixes] : levels) {
+    const auto& [key, best] = *ChooseRoof(mixes);
+    auto& roof = set.bytes[level] = best;
+    roof.mix = key.substr(key.find('.') + 1);
+    roof.how = fmt::format("{}, the best of {} mixes: {}", roof.mix, mixes.size(), best.how);
   }
 }
 

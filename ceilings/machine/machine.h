@@ -230,11 +230,6 @@ CeilingSet Learned(const CeilingSet& stored, const CeilingSet& now);
 Ceiling CeilingFrom(const Rate& rate, double work_per_iteration, int threads,
                     const std::string& how);
 
-// The ceilings of a memory level's mixes of loads and stores, by mix ("copy.avx2").
-using MeasuredMixes = std::map<std::string, Ceiling>;
-// Returns ChooseRoof's choice, with its mix in Ceiling::mix. Throws std::invalid_argument if empty.
-Ceiling BestMix(const MeasuredMixes& mixes);
-
 // Marks the ceiling as not validated. Adds `reason` unless the ceiling already has it.
 void AddReason(Ceiling& ceiling, const std::string& reason);
 // Calls AddReason and marks the ceiling as unbounded: its rate may be wrong by any factor.
@@ -253,6 +248,10 @@ std::string PlainPipe(const std::string& row);
 // among the rows with right results; a pipe without one has no roof. On a CPU a roof for which
 // there is FasterNotValidated is not validated. Pure.
 void AddPipeRoofs(std::map<std::string, Ceiling>& flops, bool on_gpu = false);
+// Sets the roof of each memory level that has mixes in the set: the mix that ChooseRoof chooses,
+// whose name ("copy.avx2") it has in Ceiling::mix. On a GPU the choice is among the mixes with
+// right results. Pure.
+void AddLevelRoofs(CeilingSet& set, bool on_gpu = false);
 
 // Returns why `best` may be below the roof of `rows`: a row that can start more operations per
 // cycle (per_cycle_expected) is not validated. Returns nullopt if there is no such row.

@@ -26,22 +26,12 @@ constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;  // a machine fil
 
 constexpr const char* kRoofsEffort = "roofs";
 
-// Returns the thread counts without ceilings. Those of a quick measurement count only with `quick`.
-std::vector<int> Missing(const Machine& machine, std::vector<int> threads, bool quick) {
-  std::erase_if(threads, [&](int count) {
-    const auto* const set = machine::ForThreads(machine, count);
-    return set != nullptr && (quick || set->effort != "quick");
-  });
-  return threads;
-}
-
-// Returns `machine` with the CeilingSets and facts of `added`, which replace existing ones.
-Machine Merged(Machine machine, const Machine& added) {
-  for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
-  for (const auto& [key, text] : added.facts) machine.facts[key] = text;
-  if (added.issue_rate) machine.issue_rate = added.issue_rate;
-  machine.measured_at = added.measured_at;
-  return machine;
+// Takes the facts, issue rate and time of a new measurement.
+void TakeFacts(const Machine& now, Machine& machine) {
+  for (const auto& [key, text] : now.facts) machine.facts[key] = text;
+  // Takes the newest rate, not the largest: one reading that is too high would stay forever.
+  if (now.issue_rate) machine.issue_rate = now.issue_rate;
+  machine.measured_at = now.measured_at;
 }
 
 void RefuseOtherMachine(const Machine& machine, const Machine& here, const std::string& where) {
@@ -158,11 +148,6 @@ LiveCheck CheckLive(const MachineSource& source, const RowsByThreads& rows, cons
   return live;
 }
 
-std::optional<int> KnownCores(const cpu::Cpu& cpu) {
-  const int cores = cpu::UsableCores(cpu);
-  return cores > 0 ? std::optional(cores) : std::nullopt;
-}
-
 Machine FromFile(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
   if (options.remeasure || options.thorough)
     throw BadInput("{}: a machine file cannot be used together with a new measurement",
@@ -181,15 +166,17 @@ Machine FromFile(const MachineSource& source, const MachineOptions& options, std
       log << options.file << ": its ceilings are used nevertheless, because the file was named.\n";
     if (!live.text.empty()) machine.facts["live_check"] = live.text;
   }
-  const auto missing = Missing(machine, source.threads, true);
+  auto missing = source.threads;
+  std::erase_if(missing, [&](int count) { return machine.by_threads.contains(count); });
   if (missing.empty()) return machine;
   log << fmt::format(
       "{} has no ceilings of {} threads: each run measures them, unless you store all thread "
-      "counts "
-      "with dlroof machine --threads=... -o FILE.\n",
+      "counts with dlroof machine --threads=... -o FILE.\n",
       options.file, fmt::join(missing, " and "));
   LogMeasuring(source, missing, options.quick ? kQuickly : "", log);
-  machine = Merged(machine, source.measure(options.quick, missing));
+  const auto added = source.measure(options.quick, missing);
+  for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
+  TakeFacts(added, machine);
   machine::CompareThreadCounts(machine);  // no AddScaling: it changes the file's numbers
   return machine;
 }
@@ -199,24 +186,6 @@ void Store(const MachineSource& source, const Machine& machine, std::ostream& lo
   stored.facts.erase("live_check");  // it describes this run only
   ToCache(source, stored, log);
 }
-
-// Returns the cached ceilings if they suffice, else new ones, which replace those in the cache.
-Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& options,
-                            std::ostream& log) {
-  const bool anew = options.remeasure || options.thorough;
-  if (auto cached = FromCache(source, log);
-      cached && !anew && Missing(*cached, source.threads, options.quick).empty())
-    return *cached;
-  LogMeasuring(source, source.threads, options.quick ? kQuickly : "", log);
-  auto machine = source.measure(options.quick, source.threads);
-  if (machine.facts.contains("ended_early"))
-    log << "The measurement was ended early: its ceilings are not cached for the next run.\n";
-  else
-    Store(source, machine, log);
-  return machine;
-}
-
-// ---- machines whose measurements are joined with the cached ones ----
 
 // Returns whether OS kernel and microcode are still those of `machine`, as far as they are known.
 bool SameSystem(const Machine& machine, const Machine& here) {
@@ -233,10 +202,7 @@ Machine Joined(const std::optional<Machine>& stored, const Machine& now, std::op
   if (!stored) machine.by_threads.clear();
   for (const auto& [threads, set] : now.by_threads)
     machine.by_threads[threads] = machine::Learned(machine.by_threads[threads], set);
-  for (const auto& [key, text] : now.facts) machine.facts[key] = text;
-  // Takes the newest rate, not the largest: one reading that is too high would stay forever.
-  if (now.issue_rate) machine.issue_rate = now.issue_rate;
-  machine.measured_at = now.measured_at;
+  TakeFacts(now, machine);
   cpu_ceilings::AddRoofs(machine, cores);
   return machine;
 }
@@ -268,15 +234,17 @@ bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, Machine&
   return live.exceeded;
 }
 
-Machine LearnedMachine(const MachineSource& source, const MachineOptions& options,
-                       std::ostream& log) {
+// Returns the cached ceilings if they suffice, else new ones, which are joined with those in the
+// cache if the source learns, and replace them otherwise.
+Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& options,
+                            std::ostream& log) {
   auto cached = FromCache(source, log);
   if (cached && !SameSystem(*cached, source.described)) {
     log << "Kernel or microcode have changed: the ceilings are measured again.\n";
     cached.reset();
   }
   // Chooses the roofs by the rules of this version: an older version may have written the cache.
-  if (cached) cached = Joined(std::nullopt, *cached, source.cores);
+  if (cached && source.Learns()) cached = Joined(std::nullopt, *cached, source.cores);
   const bool anew = options.remeasure || options.thorough;
   const auto pipes = NeededPipes(source, options);
   std::vector<int> missing;
@@ -294,17 +262,19 @@ Machine LearnedMachine(const MachineSource& source, const MachineOptions& option
                  *cached, log);
   }
   if (!missing.empty()) {
-    const bool roofs = options.needs && !anew;
+    if (!source.Learns()) missing = source.threads;
+    const bool roofs = source.Learns() && options.needs && !anew;
     LogMeasuring(source, missing,
                  options.quick ? kQuickly
                  : roofs       ? ": the roofs that this run needs"
                                : "",
                  log);
-    cached = Joined(
-        cached,
-        roofs ? source.measure_roofs(missing, pipes) : source.measure(options.quick, missing),
-        source.cores);
-    changed = true;
+    const auto now =
+        roofs ? source.measure_roofs(missing, pipes) : source.measure(options.quick, missing);
+    cached = source.Learns() ? Joined(cached, now, source.cores) : now;
+    changed = !now.facts.contains("ended_early");
+    if (!changed)
+      log << "The measurement was ended early: its ceilings are not cached for the next run.\n";
   }
   if (changed) Store(source, *cached, log);
   return *cached;
@@ -357,16 +327,14 @@ std::optional<std::string> NotValidatedWarning(const Machine& machine) {
   if (not_validated.empty()) return std::nullopt;
   return fmt::format(
       "{} of {} ceilings are not validated, among them {}; measure again (--remeasure), some "
-      "minutes "
-      "later and when the machine is quiet.\n",
+      "minutes later and when the machine is quiet.\n",
       not_validated.size(), ceilings, not_validated.front());
 }
 
 Machine CachedOrMeasured(const MachineSource& source, const MachineOptions& options,
                          std::ostream& log) {
-  if (!options.file.empty()) return FromFile(source, options, log);
-  return source.Learns() ? LearnedMachine(source, options, log)
-                         : FromCacheOrMeasured(source, options, log);
+  return options.file.empty() ? FromCacheOrMeasured(source, options, log)
+                              : FromFile(source, options, log);
 }
 
 Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
@@ -381,7 +349,7 @@ Machine CachedOrMeasuredCpu(const MachineOptions& options, std::ostream& log) {
                                          .threads = threads,
                                          .progress = options.progress});
       },
-      KnownCores(cpu),
+      cpu::UsableCores(cpu),
       [&](const std::vector<int>& threads, const std::set<std::string>& pipes) {
         return cpu_ceilings::MeasureCpu(
             {.threads = threads, .roofs_only = true, .pipes = pipes, .progress = options.progress});

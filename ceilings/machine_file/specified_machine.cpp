@@ -197,11 +197,7 @@ constexpr Range kCapacity = {1024, 1e15, "byte", "50 MiB is 52428800"};
 constexpr Range kLaunch = {1e-9, 1, "seconds", "4.2 us is 4.2e-6"};
 constexpr Range kThreads = {1, 65536, "threads", "whole numbers"};
 
-struct Member {
-  const char* key;
-  const char* help;
-};
-constexpr Member kMembers[] = {
+constexpr std::pair<const char*, const char*> kMembers[] = {
     {"name", "text for people; 'dlroof model' looks for v100, a100, h100 ... in it"},
     {"device", "gpu (the default) or cpu: the second part of a benchmark's name"},
     {"threads", "for a cpu only: the number of threads that reach these rates together"},
@@ -319,7 +315,7 @@ bool IsSpecifiedMachine(const json& value) {
 machine::Machine SpecifiedMachine(const LocatedJson& json) {
   const LocatedObject file(
       json, json.value(), {},
-      VectorOf<std::string>(kMembers, [](const auto& member) { return member.key; }));
+      VectorOf<std::string>(kMembers, [](const auto& member) { return member.first; }));
   machine::Machine machine{.device = file.Has("device") ? file.Text("device") : "gpu",
                            .name = file.Text("name")};
   const int threads = ThreadsOf(machine.device, file);
@@ -392,8 +388,7 @@ std::vector<std::string_view> KnownGpuNames() {
 std::string MachineChoices() {
   return fmt::format(
       "a machine file (from dlroof machine -o, or written by hand: dlroof machine --template), or "
-      "a "
-      "known GPU: {}; a file of that name takes precedence",
+      "a known GPU: {}; a file of that name takes precedence",
       fmt::join(KnownGpuNames(), ", "));
 }
 

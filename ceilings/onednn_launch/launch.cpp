@@ -6,25 +6,20 @@
 #include <unordered_map>
 
 #include "ceilings/cpu_ceilings/measure_steps.h"
+#include "counters/base/process.h"
 
 namespace dlroof::onednn_launch {
 namespace {
 
 constexpr int kFloatsPerThread = 16;  // one vector of the widest instruction set
 
-class OmpThreads {
- public:
-  explicit OmpThreads(int threads) : before_(omp_get_max_threads()) {
-    omp_set_dynamic(0);  // OMP_DYNAMIC may start fewer threads than oneDNN expects
-    omp_set_num_threads(threads);
-  }
-  ~OmpThreads() { omp_set_num_threads(before_); }
-  OmpThreads(const OmpThreads&) = delete;
-  OmpThreads& operator=(const OmpThreads&) = delete;
-
- private:
-  int before_;
-};
+// Sets OpenMP's number of threads until the result's scope ends.
+AtEnd UseThreads(int threads) {
+  const int before = omp_get_max_threads();
+  omp_set_dynamic(0);  // OMP_DYNAMIC may start fewer threads than oneDNN expects
+  omp_set_num_threads(threads);
+  return AtEnd([before] { omp_set_num_threads(before); });
+}
 
 struct TinyPrimitive {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
@@ -53,7 +48,7 @@ struct TinyPrimitive {
 };
 
 cpu_ceilings::LaunchCost Measure(int threads, const machine::RatePolicy& policy) {
-  const OmpThreads scope(threads);
+  const auto scope = UseThreads(threads);
   TinyPrimitive tiny(threads);
   auto cost = cpu_ceilings::MeasureCalls(
       [&](std::int64_t calls) {
@@ -70,7 +65,7 @@ cpu_ceilings::LaunchCost Measure(int threads, const machine::RatePolicy& policy)
 
 // Measures an empty parallel region of the OpenMP runtime that oneDNN uses.
 cpu_ceilings::LaunchCost MeasureForkJoin(int threads, const machine::RatePolicy& policy) {
-  const OmpThreads scope(threads);
+  const auto scope = UseThreads(threads);
   auto cost = cpu_ceilings::MeasureCalls(
       [](std::int64_t calls) {
         for (; calls > 0; --calls) {
@@ -84,10 +79,9 @@ cpu_ceilings::LaunchCost MeasureForkJoin(int threads, const machine::RatePolicy&
   return cost;
 }
 
-[[maybe_unused]] const bool fork_join =
-    cpu_ceilings::RegisterOverheadProbe("fork-join", MeasureForkJoin);
-[[maybe_unused]] const bool launch_registered =
-    cpu_ceilings::RegisterOverheadProbe("launch", Measure);
+using cpu_ceilings::OverheadProbes;
+[[maybe_unused]] const auto& fork_join_added = OverheadProbes()["fork-join"] = MeasureForkJoin;
+[[maybe_unused]] const auto& launch_added = OverheadProbes()["launch"] = Measure;
 
 }  // namespace
 }  // namespace dlroof::onednn_launch

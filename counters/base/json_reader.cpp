@@ -92,10 +92,10 @@ int JsonReader::AtLeastOne(const std::string& key) const {
   return static_cast<int>(value);
 }
 
-int JsonReader::Schema(const std::string& key, int newest, const char* program) const {
+int JsonReader::Schema(const std::string& key, int newest) const {
   if (const double schema = Number(key); schema > newest)
-    throw BadInput("{}: written by a newer {} (schema {:g}, this one reads up to {})", where_,
-                   program, schema, newest);
+    throw BadInput("{}: written by a newer dlroof (schema {:g}, this one reads up to {})", where_,
+                   schema, newest);
   return AtLeastOne(key);
 }
 

@@ -41,9 +41,8 @@ class JsonReader {
   double Positive(const std::string& key) const;
   double NotNegative(const std::string& key) const;
   int AtLeastOne(const std::string& key) const;  // a whole number from 1 to 2^30
-  // Returns the file's schema version, a whole number from 1 to `newest`. `program` is the program
-  // that wrote the file, for the message.
-  int Schema(const std::string& key, int newest, const char* program = "dlroof") const;
+  // Returns the file's schema version, a whole number from 1 to `newest`.
+  int Schema(const std::string& key, int newest) const;
   std::string Text(const std::string& key) const;
   std::string NonEmptyText(const std::string& key) const;
   bool Flag(const std::string& key) const;

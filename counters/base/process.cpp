@@ -28,10 +28,6 @@ namespace {
 // [s] Maximum duration of one poll: a signal that arrives just before poll does not interrupt it.
 constexpr double kSliceSeconds = 0.5;
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 std::array<Descriptor, 2> Pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw BadInput("pipe: {}", std::strerror(errno));
@@ -121,8 +117,8 @@ pid_t StartChild(ChildSetup& setup) {
 
 // Waits until `fd` is readable. Returns false when `seconds` have passed or the user interrupts.
 bool Readable(int fd, double seconds) {
-  const double end = Now() + seconds;
-  for (double left = seconds; left >= 0 && !StoppedByInterrupt(); left = end - Now()) {
+  const double end = WallSeconds() + seconds;
+  for (double left = seconds; left >= 0 && !StoppedByInterrupt(); left = end - WallSeconds()) {
     pollfd asked{fd, POLLIN, 0};
     const int wait = static_cast<int>(1e3 * std::min(left, kSliceSeconds)) + 1;
     if (poll(&asked, 1, wait) > 0) return true;
@@ -209,14 +205,14 @@ void WatchedProcess::Send(char byte) {
 }
 
 std::optional<std::string> WatchedProcess::ReadLine(double seconds) {
-  const double end = Now() + seconds;
+  const double end = WallSeconds() + seconds;
   for (;;) {
     if (const auto newline = unread_.find('\n'); newline != std::string::npos) {
       std::string line = unread_.substr(0, newline);
       unread_.erase(0, newline + 1);
       return line;
     }
-    if (!Readable(from_.get(), end - Now())) return std::nullopt;
+    if (!Readable(from_.get(), end - WallSeconds())) return std::nullopt;
     std::array<char, 256> buffer{};
     const auto got = read(from_.get(), buffer.data(), buffer.size());
     if (got <= 0) return std::nullopt;
@@ -256,6 +252,10 @@ std::optional<std::filesystem::path> FoundInPath(const std::string& program) {
       return std::filesystem::canonical(file, none);
   }
   return std::nullopt;
+}
+
+double WallSeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void SleepSeconds(double seconds) { Readable(-1, seconds); }

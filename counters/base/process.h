@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <map>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "counters/base/error.h"
@@ -108,6 +110,8 @@ ChildResult RunChild(const std::vector<std::string>& command, const Variables& v
 // Skips empty entries, which stand for the working folder.
 std::optional<std::filesystem::path> FoundInPath(const std::string& program);
 
+double WallSeconds();  // [s] of a steady clock
+
 // Sleeps for `seconds`, or until the user interrupts.
 void SleepSeconds(double seconds);
 
@@ -118,6 +122,18 @@ void StopOnInterrupt();
 bool StoppedByInterrupt();
 // Returns the exit code of a program that was stopped: 128 + the signal's number.
 int InterruptCode();
+
+// Calls a function when the scope ends.
+class AtEnd {
+ public:
+  explicit AtEnd(std::function<void()> release) : release_(std::move(release)) {}
+  ~AtEnd() { release_(); }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  std::function<void()> release_;
+};
 
 // Calls body(i) for i = 0 to count - 1 in any order, on one thread per 1024 calls and at most one
 // per CPU. Rethrows an exception of `body`.

@@ -122,7 +122,7 @@ std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const Cach
 
 CallgrindCounts ParseCallgrind(std::string_view text) {
   const auto counts = CountsIn(text);
-  return {Count(counts, "Dr") + Count(counts, "Dw"), Count(counts, "D1mr") + Count(counts, "D1mw"),
+  return {Count(counts, "D1mr") + Count(counts, "D1mw"),
           Count(counts, "DLmr") + Count(counts, "DLmw")};
 }
 

@@ -35,9 +35,8 @@ std::vector<std::string> CallgrindCommand(const CacheGeometry& first, const Cach
                                           const std::string& out_file,
                                           const std::vector<std::string>& program);
 
-// Counts of data accesses; instruction fetches are not included.
+// Misses of loads and stores; instruction fetches are not included.
 struct CallgrindCounts {
-  double accesses = 0;      // [1] loads and stores
   double first_misses = 0;  // [1] lines that the first level fetched
   double last_misses = 0;   // [1] lines that the last level fetched
 };

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <utility>
 
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
+#include "counters/base/numbers.h"
 
 namespace dlroof::cpu {
 namespace {
@@ -96,10 +96,6 @@ std::optional<double> ThirdBest(std::vector<double> values, Better better) {
 }
 
 }  // namespace
-
-double WallSeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::optional<double> ThreadRunDelay() { return RunDelayIn("/proc/thread-self/schedstat"); }
 
@@ -265,8 +261,7 @@ void TeamLook::Send() {
       }
       chunks.push_back((WallSeconds() - begin) / kTrips);
     }
-    std::nth_element(chunks.begin(), chunks.begin() + kChunks / 2, chunks.end());
-    farthest = std::max(farthest.value_or(0), chunks[kChunks / 2]);
+    farthest = std::max(farthest.value_or(0), Median(std::move(chunks)));
   }
   farthest_ = farthest;
 }

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/process.h"
+
 namespace dlroof::cpu {
 
 // Readings of several clocks, all in [s]. Only the difference of two readings has a meaning.
@@ -40,7 +42,7 @@ inline std::optional<double> Lower(std::optional<double> first, std::optional<do
   return first && other ? std::min(first, other) : first ? first : other;
 }
 
-double WallSeconds();
+using dlroof::WallSeconds;
 // Returns the run delay [s] of the calling thread, or nullopt if /proc lacks schedstat.
 std::optional<double> ThreadRunDelay();
 

@@ -51,13 +51,6 @@ std::optional<bool> Contains(const std::string& line, std::uintptr_t address) {
 
 }  // namespace
 
-std::optional<double> KibibytesIn(std::string_view line, std::string_view name) {
-  if (!line.starts_with(name) || !line.substr(name.size()).starts_with(':')) return std::nullopt;
-  std::istringstream text{std::string(line.substr(name.size() + 1))};
-  double kibibytes = 0;
-  return text >> kibibytes ? std::optional(kibibytes) : std::nullopt;
-}
-
 std::map<Level, double> CoreCaches(const Cpuid& cpuid) {
   std::map<Level, double> caches;
   const bool intel = cpuid(0, 0).eax >= kIntelCaches && (cpuid(kIntelCaches, 0).eax & 0x1F) != 0;
@@ -98,18 +91,17 @@ std::int64_t Evict(const std::vector<MemorySpan>& spans) {
 
 std::optional<double> HugePageShare(std::istream& smaps, std::uintptr_t address) {
   bool here = false;
-  std::optional<double> resident;
+  std::string facts;  // the mapping's lines
   for (std::string line; std::getline(smaps, line);) {
     if (const auto contains = Contains(line, address)) {
       if (here) break;
       here = *contains;
     } else if (here) {
-      if (const auto all = KibibytesIn(line, "Rss")) resident = all;
-      const auto huge = KibibytesIn(line, "AnonHugePages");
-      if (huge && resident && *resident > 0) return *huge / *resident;
+      facts += line + '\n';
     }
   }
-  return std::nullopt;
+  const auto resident = ParseMeminfo(facts, "Rss"), huge = ParseMeminfo(facts, "AnonHugePages");
+  return huge && resident && *resident > 0 ? std::optional(*huge / *resident) : std::nullopt;
 }
 
 std::optional<double> HugePageShare(const void* address) {

@@ -177,14 +177,14 @@ std::optional<std::string> Microcode() {
   return value.empty() ? std::nullopt : std::optional(std::move(value));
 }
 
-int UsableCores(const Cpu& cpu) {
+std::optional<int> UsableCores(const Cpu& cpu) {
   std::set<int> cores;
   for (const int each : cpu.allowed) {
     const auto* const core = FindValue(cpu.topology.core_of_cpu, each);
-    if (core == nullptr) return 0;
+    if (core == nullptr) return std::nullopt;
     cores.insert(*core);
   }
-  return static_cast<int>(cores.size());
+  return cores.empty() ? std::nullopt : std::optional(static_cast<int>(cores.size()));
 }
 
 std::map<int, int> IndicesInCores(const Cpu& cpu) {
@@ -258,8 +258,11 @@ std::optional<double> FreeAddressSpace() {
 
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key) {
   std::istringstream lines{std::string(meminfo)};
-  for (std::string line; std::getline(lines, line);)
-    if (const auto kibibytes = KibibytesIn(line, key)) return *kibibytes * 1024;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(key) || line.find(':') != key.size()) continue;
+    std::istringstream value(line.substr(key.size() + 1));
+    if (double kibibytes = 0; value >> kibibytes) return kibibytes * 1024;
+  }
   return std::nullopt;
 }
 
@@ -272,9 +275,8 @@ std::vector<int> CpuList(const std::string& text) {
 
 std::optional<double> AvailableMemoryBytes() {
   std::optional<double> available = ParseMeminfo(ReadFileIfAny("/proc/meminfo"), "MemAvailable");
-  for (const auto& group : ParseControlGroups(ReadFileIfAny("/proc/self/cgroup"), "memory"))
-    for (const auto& folder : FoldersOf(group, "memory", "/sys"))
-      available = Lower(available, FreeMemoryIn(folder.path, folder.v2));
+  for (const auto& folder : GroupFolders(ReadFileIfAny("/proc/self/cgroup"), "memory", "/sys"))
+    available = Lower(available, FreeMemoryIn(folder.path, folder.v2));
   return Lower(available, FreeAddressSpace());
 }
 

@@ -50,8 +50,8 @@ std::map<std::string, std::string> Facts(const Cpu& cpu);
 
 std::optional<std::string> Microcode();
 
-// Returns the number of cores that contain the allowed CPUs, or 0 if it is unknown.
-int UsableCores(const Cpu& cpu);
+// Returns the number of cores that contain the allowed CPUs, or nullopt if it is unknown.
+std::optional<int> UsableCores(const Cpu& cpu);
 
 // Returns for each allowed CPU its index among the allowed hardware threads of its core, from 0.
 std::map<int, int> IndicesInCores(const Cpu& cpu);
@@ -86,9 +86,8 @@ using Cpuid = std::function<CpuidRegisters(std::uint32_t leaf, std::uint32_t sub
 // XSAVE. AMX features require `amx_permitted`.
 Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_permitted);
 
-// Returns 128 [KiB] for the line "Rss: 128 kB" and the name "Rss"; nullopt for another name.
-std::optional<double> KibibytesIn(std::string_view line, std::string_view name);
-// Returns the value [byte] of a line of /proc/meminfo, e.g. "MemAvailable", or nullopt without it.
+// Returns the value [byte] of a line of /proc/meminfo or smaps, "MemAvailable: 128 kB", or nullopt
+// without it.
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key);
 
 // Returns the CPUs in a list of the form that the kernel writes in cpumask files, e.g. "0-3,8".

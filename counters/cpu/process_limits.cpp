@@ -98,11 +98,11 @@ Environment ProcessEnvironment() {
 }
 
 LimitFacts FactsOfThisProcess(const std::filesystem::path& sysfs) {
-  LimitFacts facts{.cpu = ThisCpu(), .sysfs = sysfs};
-  facts.environment = ProcessEnvironment();
-  facts.read = ReadFileIfAny;
-  facts.nice = getpriority(PRIO_PROCESS, 0);
-  return facts;
+  return {.cpu = ThisCpu(),
+          .environment = ProcessEnvironment(),
+          .read = ReadFileIfAny,
+          .sysfs = sysfs,
+          .nice = getpriority(PRIO_PROCESS, 0)};
 }
 
 std::optional<CpuQuota> QuotaFrom(const LimitFacts& facts) {
@@ -158,8 +158,18 @@ std::optional<CpuQuota> QuotaIn(const GroupFolder& folder, const ReadText& read)
 
 }  // namespace
 
-std::vector<ControlGroup> ParseControlGroups(std::string_view cgroup, std::string_view controller) {
-  std::vector<ControlGroup> groups;
+std::vector<GroupFolder> GroupFolders(std::string_view cgroup, std::string_view controller,
+                                      const std::filesystem::path& sysfs) {
+  std::vector<GroupFolder> folders;
+  const auto add = [&](bool v2, std::filesystem::path below, const std::filesystem::path& group) {
+    folders.push_back({v2, below});
+    for (const auto& name : group.relative_path()) {
+      if (name == "..") break;
+      below /= name;
+      folders.push_back({v2, below});
+    }
+  };
+  const auto root = sysfs / "fs" / "cgroup";
   const auto wanted = fmt::format(",{},", controller);
   std::istringstream lines{std::string(cgroup)};
   for (std::string line; std::getline(lines, line);) {
@@ -168,28 +178,11 @@ std::vector<ControlGroup> ParseControlGroups(std::string_view cgroup, std::strin
     std::getline(fields, number, ':');
     std::getline(fields, controllers, ':');
     if (!std::getline(fields, path) || !path.starts_with('/')) continue;
-    if (number == "0" && controllers.empty()) groups.push_back({true, path});
+    // If cgroups of versions 1 and 2 are both mounted, those of version 2 are in "unified".
+    if (number == "0" && controllers.empty())
+      for (const auto& mount : {root, root / "unified"}) add(true, mount, path);
     if (fmt::format(",{},", controllers).find(wanted) != std::string::npos)
-      groups.push_back({false, path});
-  }
-  return groups;
-}
-
-std::vector<GroupFolder> FoldersOf(const ControlGroup& group, std::string_view controller,
-                                   const std::filesystem::path& sysfs) {
-  const auto root = sysfs / "fs" / "cgroup";
-  // If cgroups of versions 1 and 2 are both mounted, those of version 2 are in "unified".
-  const auto mounts = group.v2 ? std::vector<std::filesystem::path>{root, root / "unified"}
-                               : std::vector<std::filesystem::path>{root / std::string(controller)};
-  std::vector<GroupFolder> folders;
-  for (const auto& mount : mounts) {
-    auto below = mount;
-    folders.push_back({group.v2, below});
-    for (const auto& name : std::filesystem::path(group.path).relative_path()) {
-      if (name == "..") break;
-      below /= name;
-      folders.push_back({group.v2, below});
-    }
+      add(false, root / controller, path);
   }
   return folders;
 }
@@ -197,10 +190,9 @@ std::vector<GroupFolder> FoldersOf(const ControlGroup& group, std::string_view c
 std::optional<CpuQuota> SmallestQuota(std::string_view cgroup, const std::filesystem::path& sysfs,
                                       const ReadText& read) {
   std::optional<CpuQuota> smallest;
-  for (const auto& group : ParseControlGroups(cgroup, "cpu"))
-    for (const auto& folder : FoldersOf(group, "cpu", sysfs))
-      if (auto quota = QuotaIn(folder, read); quota && (!smallest || quota->cpus < smallest->cpus))
-        smallest = std::move(quota);
+  for (const auto& folder : GroupFolders(cgroup, "cpu", sysfs))
+    if (auto quota = QuotaIn(folder, read); quota && (!smallest || quota->cpus < smallest->cpus))
+      smallest = std::move(quota);
   return smallest;
 }
 

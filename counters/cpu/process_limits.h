@@ -16,17 +16,6 @@ namespace dlroof::cpu {
 // Returns the text of a file, or an empty text if it cannot be read.
 using ReadText = std::function<std::string(const std::filesystem::path&)>;
 
-struct ControlGroup {
-  bool v2 = false;
-  std::string path;  // begins with "/"
-
-  bool operator==(const ControlGroup&) const = default;
-};
-
-// Returns the groups in the text of /proc/self/cgroup that may limit the resource of `controller`
-// ("cpu", "cpuset", "memory"): the version 1 group with this controller, and the version 2 group.
-std::vector<ControlGroup> ParseControlGroups(std::string_view cgroup, std::string_view controller);
-
 struct GroupFolder {
   bool v2 = false;
   std::filesystem::path path;
@@ -34,11 +23,13 @@ struct GroupFolder {
   bool operator==(const GroupFolder&) const = default;
 };
 
-// Returns the folders of a group and its parents below the sysfs tree `sysfs`, the outermost first.
-// The first folder is the mount point. In a container the group's path may not exist below it; then
-// the mount point itself is the group's folder.
-std::vector<GroupFolder> FoldersOf(const ControlGroup& group, std::string_view controller,
-                                   const std::filesystem::path& sysfs);
+// Returns the folders, below the sysfs tree `sysfs`, of the groups that may limit the resource of
+// `controller` ("cpu", "cpuset", "memory"), and of their parents: those of the version 1 group with
+// this controller and of the version 2 group, the outermost first. The first folder of a group is
+// the mount point. In a container the group's path may not exist below it; then the mount point
+// itself is the group's folder. `cgroup` is the text of /proc/self/cgroup.
+std::vector<GroupFolder> GroupFolders(std::string_view cgroup, std::string_view controller,
+                                      const std::filesystem::path& sysfs);
 
 // A limit of the CPU time of all threads together (docker --cpus, a pod's limits.cpu).
 struct CpuQuota {

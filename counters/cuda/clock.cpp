@@ -71,7 +71,7 @@ LaunchedKernel KernelOf(const Driver& driver, cudaGraphNode_t node, const gpu::G
   facts.cluster =
       static_cast<int>(std::max(cluster.clusterDim.x, 1U) * std::max(cluster.clusterDim.y, 1U) *
                        std::max(cluster.clusterDim.z, 1U));
-  facts.waves = gpu::Waves(facts, {10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm});
+  facts.waves = gpu::Waves(facts, gpu);
   return {gpu::KernelName(symbol), 1, std::nullopt, facts};
 }
 
@@ -133,12 +133,12 @@ class HostFlags {
 
 // Blocks the stream until the result's scope ends, so that work enqueued meanwhile runs back to
 // back. Ends the block after 10 ms, because a call that waits for the GPU would otherwise hang.
-gpu::AtEnd Hold(HostFlags& flags, cudaStream_t stream) {
+AtEnd Hold(HostFlags& flags, cudaStream_t stream) {
   constexpr unsigned long long kMaxNanoseconds = 10'000'000;
   flags.Release(0);
   CheckCuda(LaunchHold(flags.on_gpu(), flags.on_gpu() + 1, kMaxNanoseconds, stream),
             "holding a stream");
-  return gpu::AtEnd([&flags] { flags.Release(1); });
+  return AtEnd([&flags] { flags.Release(1); });
 }
 
 using GraphPointer = std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)>;

@@ -117,12 +117,8 @@ std::vector<gpu::KnownCall> CuptiKnownCalls(const gpu::CuptiChip& chip) {
 
 std::shared_ptr<gpu::CuptiCounter> OpenCuptiCounter(int device) {
   return std::make_shared<gpu::CuptiCounter>(
-      gpu::CuptiParts{
-          std::make_unique<CuptiCalls>(), CuptiKnownCalls, cpu::WallSeconds,
-          [](int number) {
-            const auto gpu = ReadGpuIdentity(number);
-            return gpu::GpuCapacity{10 * gpu.major + gpu.minor, gpu.sms, gpu.shared_bytes_per_sm};
-          }},
+      gpu::CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, cpu::WallSeconds,
+                      ReadGpuIdentity},
       device);
 }
 

@@ -20,10 +20,7 @@ gpu::CudaState ReadCudaState() {
   cudaDriverGetVersion(&state.driver_version);
   cudaRuntimeGetVersion(&state.runtime_version);
   if (error != cudaSuccess) return state;
-  for (int device = 0; device < count; ++device) {
-    const auto identity = ReadGpuIdentity(device);
-    state.gpus.push_back({identity.name, identity.major, identity.minor});
-  }
+  for (int device = 0; device < count; ++device) state.gpus.push_back(ReadGpuIdentity(device));
   return state;
 }
 

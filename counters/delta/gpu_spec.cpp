@@ -45,8 +45,9 @@ constexpr Figure<int64_t> kSectors[] = {{"sector_bytes", &GpuSpec::sector_bytes}
 constexpr Figure<double> kOptionalFigures[] = {{"l2_partitions", &GpuSpec::l2_partitions},
                                                {"coalesced_sms", &GpuSpec::coalesced_sms}};
 
-// The resources that Scaled accepts, except "mac".
+// The resources that Scaled accepts; "mac" stands for all types.
 constexpr Figure<double> kResources[] = {
+    {"mac", nullptr},
     {"sm", &GpuSpec::sms},
     {"clock", &GpuSpec::clock_hz},
     {"shared", &GpuSpec::shared_bytes_per_clock},
@@ -127,14 +128,11 @@ nlohmann::json ToJson(const GpuSpec& gpu) {
 }
 
 GpuSpec FindGpu(const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const auto& gpu : BuiltInGpus()) {
+  for (const auto& gpu : BuiltInGpus())
     if (gpu.name == name) return GpuFromJson(ParsedJson(std::string(gpu.text), name), name);
-    names.push_back(gpu.name);
-  }
   if (name.find_first_of("/.") == std::string::npos)
     throw BadInput("unknown GPU '{}'; expected {}, or the path of a parameter file", name,
-                   fmt::join(names, ", "));
+                   fmt::join(BuiltInGpus() | std::views::transform(&EmbeddedFile::name), ", "));
   return GpuFromJson(ParsedJson(ReadFile(name, "a GPU's parameter file"), name), name);
 }
 
@@ -145,11 +143,7 @@ double MacsPerClock(const GpuSpec& gpu, const std::string& type) {
 }
 
 const std::vector<std::string_view>& ScalableResources() {
-  static const std::vector<std::string_view> names = [] {
-    auto list = VectorOf<std::string_view>(kResources, &Figure<double>::first);
-    list.insert(list.begin(), "mac");
-    return list;
-  }();
+  static const auto names = VectorOf<std::string_view>(kResources, &Figure<double>::first);
   return names;
 }
 

@@ -107,39 +107,29 @@ IndexRanges RowTiles(int64_t begin, int64_t end, int64_t tiles_m) {
   return {{0, to}, {from, tiles_m}};
 }
 
-// Caches sector counts: ranges at the same offset in the rows' period touch equally many sectors.
-class CachedSectors {
- public:
-  CachedSectors(const Operand& matrix, int64_t tile, IndexRange columns, int64_t sector)
-      : matrix_(matrix), tile_(tile), columns_(columns), sector_(sector) {}
+// Returns rows that touch equally many sectors: at the same offset in the rows' period.
+IndexRanges InFirstPeriod(const Operand& matrix, IndexRanges rows, int64_t sector) {
+  const auto period = PeriodOf(matrix.rows);
+  if (!period || rows.size() != 1) return rows;
+  auto& [begin, end] = rows[0];
+  const int64_t repeats = sector / std::gcd(sector, period->bytes) * period->indices;
+  end -= begin - begin % repeats;
+  begin %= repeats;
+  return rows;
+}
 
-  double operator()(const IndexRanges& tiles) {
+// Returns a function that counts sectors. It caches its answers.
+TileSectors SectorsOf(const Operand& matrix, int64_t tile, IndexRange columns, int64_t sector) {
+  return [=, &matrix, answers = std::map<IndexRanges, double>()](const IndexRanges& tiles) mutable {
     IndexRanges rows;
     for (const auto& [begin, end] : tiles)
-      rows.emplace_back(begin * tile_, std::min(end * tile_, Size(matrix_.rows)));
-    const auto [found, added] = answers_.try_emplace(Key(rows), 0.0);
+      rows.emplace_back(begin * tile, std::min(end * tile, Size(matrix.rows)));
+    const auto [found, added] = answers.try_emplace(InFirstPeriod(matrix, rows, sector), 0.0);
     if (added)
-      for (const auto& range : rows) found->second += RunSectors(matrix_, range, columns_, sector_);
+      for (const auto& range : rows) found->second += RunSectors(matrix, range, columns, sector);
     return found->second;
-  }
-
- private:
-  IndexRanges Key(IndexRanges rows) const {
-    const auto period = PeriodOf(matrix_.rows);
-    if (!period || rows.size() != 1) return rows;
-    auto& [begin, end] = rows[0];
-    const int64_t repeats = sector_ / std::gcd(sector_, period->bytes) * period->indices;
-    end -= begin - begin % repeats;
-    begin %= repeats;
-    return rows;
-  }
-
-  const Operand& matrix_;
-  int64_t tile_;
-  IndexRange columns_;
-  int64_t sector_;
-  std::map<IndexRanges, double> answers_;
-};
+  };
+}
 
 // Returns the number of sectors that CTAs [begin, end) touch and CTAs [cached, begin) do not.
 template <class Touched>
@@ -205,9 +195,8 @@ DramBytes DramOfWaves(const ConvGemm& gemm, const CtaTile& tile, int64_t result_
                       cache.bytes / bytes_per_sector, cache.partitions};
   DramBytes sum;
   const auto add = [&](IndexRange columns, double times) {
-    CachedSectors a(gemm.a, tile.m, columns, sector);
-    CachedSectors b(gemm.b, width, columns, sector);
-    const auto waves = WalkWaves(grid, std::ref(a), std::ref(b));
+    const auto waves = WalkWaves(grid, SectorsOf(gemm.a, tile.m, columns, sector),
+                                 SectorsOf(gemm.b, width, columns, sector));
     sum.a += times * waves.a * bytes_per_sector;
     sum.b += times * waves.b * bytes_per_sector;
   };
@@ -296,17 +285,12 @@ Operand OutputGather(const Sizes& z, bool nhwc) {
 // Returns a tensor as a matrix of pixels x channels of one group.
 Operand PixelsByChannels(const Sizes& z, int64_t pixels, int64_t channels, int64_t per_group,
                          bool nhwc) {
-  Operand tensor;
-  const int64_t plane = pixels * z.e;
-  if (nhwc) {
-    tensor.rows = Linear(z.s.n * pixels, channels * z.e);
-  } else {
-    tensor.rows = {{Digit{z.s.n, 0, 0, channels * plane}, {}, Digit{pixels, 0, 0, z.e}}};
-  }
-  tensor.columns = Linear(per_group, nhwc ? z.e : plane);
-  tensor.group_bytes = per_group * (nhwc ? z.e : plane);
-  tensor.lanes_along_columns = nhwc;
-  return tensor;
+  const int64_t plane = pixels * z.e, channel = nhwc ? z.e : plane;
+  const Axis planes = {{Digit{z.s.n, 0, 0, channels * plane}, {}, Digit{pixels, 0, 0, z.e}}};
+  return {.rows = nhwc ? Linear(z.s.n * pixels, channels * z.e) : planes,
+          .columns = Linear(per_group, channel),
+          .group_bytes = per_group * channel,
+          .lanes_along_columns = nhwc};
 }
 
 Operand Transposed(Operand matrix) {
@@ -318,31 +302,24 @@ Operand Transposed(Operand matrix) {
 
 // Returns the weights as a matrix of filters x (channels, taps), contiguous in both layouts.
 Operand FilterRows(const Sizes& z) {
-  Operand weights;
   const int64_t row = z.cg * z.s.r * z.s.s;
-  weights.rows = Linear(z.kg, row * z.e);
-  weights.columns = Linear(row, z.e);
-  weights.group_bytes = z.kg * row * z.e;
-  weights.lanes_along_columns = true;
-  return weights;
+  return {.rows = Linear(z.kg, row * z.e),
+          .columns = Linear(row, z.e),
+          .group_bytes = z.kg * row * z.e,
+          .lanes_along_columns = true};
 }
 
 // Returns the weights as a matrix of channels x (filters, taps), for the data gradient.
 Operand ChannelRows(const Sizes& z, bool nhwc) {
-  Operand weights;
   const int64_t taps = z.s.r * z.s.s, filter = z.cg * taps * z.e;
-  weights.group_bytes = z.kg * filter;
-  if (nhwc) {
-    weights.rows = Linear(z.cg, z.e);
-    weights.columns = {{Digit{z.s.r, 0, 0, z.s.s * z.cg * z.e}, Digit{z.s.s, 0, 0, z.cg * z.e},
-                        Digit{z.kg, 0, 0, filter}}};
-    weights.lanes_along_columns = false;
-  } else {
-    weights.rows = Linear(z.cg, taps * z.e);
-    weights.columns = {{Digit{z.kg, 0, 0, filter}, {}, Digit{taps, 0, 0, z.e}}};
-    weights.lanes_along_columns = true;
-  }
-  return weights;
+  const Digit filters{z.kg, 0, 0, filter};
+  const Axis krsc = {
+      {Digit{z.s.r, 0, 0, z.s.s * z.cg * z.e}, Digit{z.s.s, 0, 0, z.cg * z.e}, filters}};
+  const Axis kcrs = {{filters, {}, Digit{taps, 0, 0, z.e}}};
+  return {.rows = Linear(z.cg, nhwc ? z.e : taps * z.e),
+          .columns = nhwc ? krsc : kcrs,
+          .group_bytes = z.kg * filter,
+          .lanes_along_columns = !nhwc};
 }
 
 void Check(const ConvLayer& layer) {

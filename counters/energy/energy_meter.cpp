@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "counters/base/keys.h"
+
 namespace dlroof::energy {
 namespace {
 
@@ -28,9 +30,7 @@ struct NoEnergy : BadInput {
 using Joules = std::vector<double>;  // [J] by domain
 
 Joules ReadAll(const EnergyMeter& meter) {
-  Joules joules;
-  for (const auto& domain : meter.domains) joules.push_back(domain.joules());
-  return joules;
+  return VectorOf<double>(meter.domains, [](const auto& domain) { return domain.joules(); });
 }
 
 // Returns the energy [J] between two readings. A counter that decreased has wrapped around.
@@ -59,91 +59,72 @@ struct Window {
   double calls = 0;
 };
 
-class Measurement {
- public:
-  Measurement(const EnergyMeter& meter, const std::function<void()>& run,
-              const EnergyWindows& windows)
-      : meter_(meter), run_(run), windows_(windows) {
-    const double begin = windows_.now();
-    Call();
-    short_calls_ = windows_.now() - begin < kSlowestUpdate;
+Window Between(const EnergyMeter& meter, const Reading& begin, const Reading& end, double calls) {
+  Window window{{}, end.at - begin.at, calls};
+  if (window.seconds > kMaxWindow)
+    throw NoEnergy(
+        "a window of complete calls takes {:.0f} s, and energy counters may wrap around more than "
+        "once in over {:.0f} s: measure a smaller problem",
+        window.seconds, kMaxWindow);
+  for (std::size_t i = 0; i < begin.joules.size(); ++i) {
+    const auto& domain = meter.domains[i];
+    window.joules.push_back(Spent(domain, begin.joules[i], end.joules[i]));
+    if (domain.counted && window.joules.back() <= 0)
+      throw NoEnergy("the energy counter of {} did not advance in {:.1f} s of calls", domain.name,
+                     window.seconds);
   }
+  return window;
+}
 
-  std::array<Window, kWindows> Measure() {
-    std::array<Window, kWindows> measured;
-    Reading begin = NextReading();
-    const auto others = Others();
-    const double begun_at = begin.at;
-    for (Window& window : measured) {
-      calls_ = 0;
-      do Call();
-      while (windows_.now() - begin.at < windows_.least_seconds);
-      const Reading end = NextReading();
-      window = Between(begin, end);
-      begin = end;
-    }
-    if (const auto later = Others(); others && later)
-      others_cpus_ = std::max(0.0, (*later - *others) / (begin.at - begun_at));
-    return measured;
-  }
+struct Measured {
+  std::array<Window, kWindows> windows;
+  std::optional<double> others_cpus;  // [1] mean number of CPUs that other programs used
+};
 
-  // Returns the mean number of CPUs [1] that other programs used during Measure.
-  std::optional<double> others_cpus() const { return others_cpus_; }
-
- private:
-  std::optional<double> Others() const {
-    return windows_.others ? windows_.others() : std::nullopt;
-  }
-
-  void Call() {
-    if (windows_.stopped && windows_.stopped()) throw NoEnergy("interrupted");
-    run_();
-    ++calls_;
-  }
-
-  Reading Read() const { return {ReadAll(meter_), windows_.now()}; }
-
+Measured Measure(const EnergyMeter& meter, const std::function<void()>& run,
+                 const EnergyWindows& windows) {
+  double calls = 0;
+  const auto call = [&] {
+    if (windows.stopped && windows.stopped()) throw NoEnergy("interrupted");
+    run();
+    ++calls;
+  };
+  const auto read = [&] { return Reading{ReadAll(meter), windows.now()}; };
+  const auto others = [&] { return windows.others ? windows.others() : std::nullopt; };
+  const double start = windows.now();
+  call();
+  const bool short_calls = windows.now() - start < kSlowestUpdate;
   // Repeats the call until a counter is updated and returns the readings directly after that. If a
   // call is longer than the update period, returns the current readings.
-  Reading NextReading() {
-    Reading first = Read();
-    if (!short_calls_) return first;
+  const auto next_reading = [&] {
+    const Reading first = read();
+    if (!short_calls) return first;
     while (true) {
-      Call();
-      Reading reading = Read();
-      if (AnyCountedMoved(meter_, first.joules, reading.joules)) return reading;
+      call();
+      Reading reading = read();
+      if (AnyCountedMoved(meter, first.joules, reading.joules)) return reading;
       if (reading.at - first.at > kMaxUpdate)
         throw NoEnergy("the energy counter of {} did not advance in {:.1f} s of calls",
-                       std::ranges::find(meter_.domains, true, &EnergyDomain::counted)->name,
+                       std::ranges::find(meter.domains, true, &EnergyDomain::counted)->name,
                        reading.at - first.at);
     }
+  };
+  Measured measured;
+  Reading begin = next_reading();
+  const auto others_before = others();
+  const double begun_at = begin.at;
+  for (Window& window : measured.windows) {
+    calls = 0;
+    do call();
+    while (windows.now() - begin.at < windows.least_seconds);
+    Reading end = next_reading();
+    window = Between(meter, begin, end, calls);
+    begin = std::move(end);
   }
-
-  Window Between(const Reading& begin, const Reading& end) const {
-    Window window{{}, end.at - begin.at, calls_};
-    if (window.seconds > kMaxWindow)
-      throw NoEnergy(
-          "a window of complete calls takes {:.0f} s, and energy counters may wrap around more "
-          "than "
-          "once in over {:.0f} s: measure a smaller problem",
-          window.seconds, kMaxWindow);
-    for (std::size_t i = 0; i < begin.joules.size(); ++i) {
-      const auto& domain = meter_.domains[i];
-      window.joules.push_back(Spent(domain, begin.joules[i], end.joules[i]));
-      if (domain.counted && window.joules.back() <= 0)
-        throw NoEnergy("the energy counter of {} did not advance in {:.1f} s of calls", domain.name,
-                       window.seconds);
-    }
-    return window;
-  }
-
-  const EnergyMeter& meter_;
-  const std::function<void()>& run_;
-  const EnergyWindows& windows_;
-  bool short_calls_ = true;
-  double calls_ = 0;
-  std::optional<double> others_cpus_;
-};
+  if (const auto later = others(); others_before && later)
+    measured.others_cpus = std::max(0.0, (*later - *others_before) / (begin.at - begun_at));
+  return measured;
+}
 
 // Returns the energy [J] of one call in a window, summed over all counted domains.
 double PerCall(const EnergyMeter& meter, const Window& window) {
@@ -196,9 +177,9 @@ EnergyResult MeasureEnergy(const EnergyMeter& meter, const std::function<void()>
                            const EnergyWindows& windows) {
   if (meter.unavailable) return {.reason = meter.unavailable};
   try {
-    Measurement measurement(meter, run, windows);
-    EnergyResult result{.energy = Summarized(meter, measurement.Measure())};
-    result.energy->others_cpus = measurement.others_cpus();
+    const auto measured = Measure(meter, run, windows);
+    EnergyResult result{.energy = Summarized(meter, measured.windows)};
+    result.energy->others_cpus = measured.others_cpus;
     return result;
   } catch (const BadInput& error) {  // also if a counter cannot be read
     return {.reason = Reason{error.what()}};

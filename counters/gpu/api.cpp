@@ -7,6 +7,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "counters/base/keys.h"
 #include "counters/gpu/session.h"
@@ -116,9 +117,8 @@ std::string CudaVersionText(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-bool IsUsable(const SeenGpu& gpu, const CudaState& state) {
-  return gpu.major > state.least_major ||
-         (gpu.major == state.least_major && gpu.minor >= state.least_minor);
+bool IsUsable(const GpuIdentity& gpu, const CudaState& state) {
+  return std::pair(gpu.major, gpu.minor) >= std::pair(state.least_major, state.least_minor);
 }
 
 std::optional<Reason> NoDeviceReason(const CudaState& state) {
@@ -129,7 +129,7 @@ std::optional<Reason> NoDeviceReason(const CudaState& state) {
     return Reason{fmt::format("CUDA cannot be used: {} ({}): see the kernel's log (dmesg)",
                               state.error_text, state.error_name)};
   if (state.gpus.empty()) return NoDeviceReason({.error = kNoDevice});
-  if (std::ranges::any_of(state.gpus, [&](const SeenGpu& gpu) { return IsUsable(gpu, state); }))
+  if (std::ranges::any_of(state.gpus, [&](const auto& gpu) { return IsUsable(gpu, state); }))
     return std::nullopt;
   const auto& first = state.gpus.front();
   return Reason{fmt::format(
@@ -309,8 +309,8 @@ std::string FailureSentence(const CudaFailure& failure) {
   return fmt::format("{} ({} from {}): {}", known->fault, failure.name, failure.call, known->cure);
 }
 
-CuptiError::CuptiError(CudaFailure failure)
-    : std::runtime_error(FailureSentence(failure)), failure_(std::move(failure)) {}
+CuptiError::CuptiError(CudaFailure cause)
+    : std::runtime_error(FailureSentence(cause)), failure(std::move(cause)) {}
 
 namespace {
 

@@ -32,13 +32,10 @@ struct CudaFailure {
 };
 
 // Thrown if a call of a CUDA library fails. what() is FailureSentence(failure).
-class CuptiError : public std::runtime_error {
- public:
-  explicit CuptiError(CudaFailure failure);
-  const CudaFailure& failure() const { return failure_; }
+struct CuptiError : std::runtime_error {
+  explicit CuptiError(CudaFailure cause);
 
- private:
-  CudaFailure failure_;
+  CudaFailure failure;
 };
 
 // Returns "<error> (<code's name> from <call>): <cure>" or, for an error without a known cure, the
@@ -130,30 +127,6 @@ nlohmann::json ToJson(const CuptiRecording& recording);
 // Descriptions of GPUs: why none can be used, their identity, and their health (clocks, power,
 // temperature) from NVML, which is loaded at run time. No function changes a GPU's settings.
 
-struct SeenGpu {
-  std::string name;
-  int major = 0, minor = 0;  // compute capability
-};
-
-struct CudaState {
-  int error = 0;                         // cudaError_t of cudaGetDeviceCount
-  std::string error_name;                // "cudaErrorNoDevice"
-  std::string error_text;                // CUDA's message
-  int driver_version = 0;                // [1000 major + 10 minor]; 0 if there is no driver
-  int runtime_version = 0;               // [1000 major + 10 minor] of the CUDA of this build
-  std::vector<SeenGpu> gpus;             // index: CUDA's device number
-  int least_major = 7, least_minor = 5;  // lowest compute capability that this build supports
-};
-
-// Returns "13.0" for 13000.
-std::string CudaVersionText(int version);
-
-// Returns whether this build has kernels for the GPU.
-bool IsUsable(const SeenGpu& gpu, const CudaState& state);
-
-// Returns why no GPU can be used and how to change that, or nullopt if one can be used. Pure.
-std::optional<Reason> NoDeviceReason(const CudaState& state);
-
 // Properties of a GPU that do not depend on settings, driver or temperature.
 struct GpuIdentity {
   std::string name;                // "NVIDIA H200"
@@ -165,7 +138,28 @@ struct GpuIdentity {
   int memory_bus_bits = 0;         // [bit]
   bool ecc = false;                // whether DRAM error correction is on
   bool integrated = false;         // whether the GPU shares the CPU's memory
+
+  int Capability() const { return 10 * major + minor; }
 };
+
+struct CudaState {
+  int error = 0;                         // cudaError_t of cudaGetDeviceCount
+  std::string error_name;                // "cudaErrorNoDevice"
+  std::string error_text;                // CUDA's message
+  int driver_version = 0;                // [1000 major + 10 minor]; 0 if there is no driver
+  int runtime_version = 0;               // [1000 major + 10 minor] of the CUDA of this build
+  std::vector<GpuIdentity> gpus;         // index: CUDA's device number
+  int least_major = 7, least_minor = 5;  // lowest compute capability that this build supports
+};
+
+// Returns "13.0" for 13000.
+std::string CudaVersionText(int version);
+
+// Returns whether this build has kernels for the GPU.
+bool IsUsable(const GpuIdentity& gpu, const CudaState& state);
+
+// Returns why no GPU can be used and how to change that, or nullopt if one can be used. Pure.
+std::optional<Reason> NoDeviceReason(const CudaState& state);
 
 // Returns the GPU's entries in Machine::facts, which are part of the fingerprint; keys begin with
 // "gpu.". The memory is rounded to GiB, as each driver version reserves a different small amount.

@@ -5,22 +5,19 @@ namespace {
 
 constexpr double kMinClock = 0.75;  // [1] min share of the default clock
 
-struct Slowdown {
-  std::uint64_t bit;
-  const char* text;
-};
 // Bits for faults of the cooling or the power supply: nvmlClocksEventReason* in nvml.h.
-constexpr Slowdown kSlowdowns[] = {{0x8, "a hardware slowdown"},
-                                   {0x20, "a thermal slowdown"},
-                                   {0x40, "a hardware thermal slowdown"},
-                                   {0x80, "a slowdown by the power supply"}};
+constexpr std::pair<std::uint64_t, const char*> kSlowdowns[] = {
+    {0x8, "a hardware slowdown"},
+    {0x20, "a thermal slowdown"},
+    {0x40, "a hardware thermal slowdown"},
+    {0x80, "a slowdown by the power supply"}};
 constexpr std::uint64_t kPowerLimit = 0x4;  // nvmlClocksEventReasonSwPowerCap
 
 }  // namespace
 
 std::optional<std::string> GpuSlowdown(std::uint64_t throttle) {
-  for (const auto& slowdown : kSlowdowns)
-    if ((throttle & slowdown.bit) != 0) return slowdown.text;
+  for (const auto& [bit, text] : kSlowdowns)
+    if ((throttle & bit) != 0) return text;
   return std::nullopt;
 }
 

@@ -122,7 +122,7 @@ void CuptiCounter::Open() {
   const std::lock_guard lock(opening_);
   if (!std::exchange(opened_, true)) try {
       device_ = OpenCuptiDevice(*parts_.api, BuiltInCuptiTable(), number_);
-      if (parts_.capacity) capacity_ = parts_.capacity(number_);
+      if (parts_.identity) identity_ = parts_.identity(number_);
       recording_.chip = device_->chip.name;
       recording_.origin = "CUPTI " + parts_.api->Version();
     } catch (const std::exception& error) {
@@ -144,10 +144,9 @@ const CuptiPlan& CuptiCounter::PlanFor(const std::vector<std::string>& types,
   return plans_.emplace(key, std::move(plan)).first->second;
 }
 
-CuptiCounter::Reading CuptiCounter::Read(const std::string& type,
-                                         const std::vector<std::string>& pipes,
-                                         const CounterOptions& options, const RepeatedCall& call) {
-  Reading reading;
+CuptiReading CuptiCounter::Read(const std::string& type, const std::vector<std::string>& pipes,
+                                const CounterOptions& options, const RepeatedCall& call) {
+  CuptiReading reading;
   const auto types = TensorTypesOf(BuiltInCuptiTable(), type, pipes);
   reading.plan = &PlanFor(types, options);
   reading.values = CountValues(*parts_.api, *device_, *reading.plan, call, parts_.now);
@@ -220,16 +219,14 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions
   try {
     kernels = TraceKernels(*parts_.api, call);
     counted.work.launches = static_cast<double>(kernels.size());
-    counted.kernels = LaunchedKernels(kernels, capacity_);
+    counted.kernels = LaunchedKernels(kernels, identity_);
   } catch (const CuptiError& error) {
     counted.caveats.push_back(fmt::format("the kernels were not traced: {}", error.what()));
   }
   if (untested_)
     counted.caveats.push_back("the self-test of the counters is incomplete: " + untested_->text);
   DropFailed(judged_, counted.work, counted.caveats);
-  counted.how =
-      HowCounted({device_->chip.name, *reading.plan, reading.counts, reading.unknown_pipes,
-                  reading.values.runs, plain, reading.values.seconds_per_run});
+  counted.how = HowCounted(device_->chip.name, reading, plain);
   recording_.calls.push_back({request.name, request.pipes, reading.values.values, kernels,
                               std::nullopt, reading.values.runs});
   return counted;

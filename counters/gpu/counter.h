@@ -60,9 +60,9 @@ struct CuptiParts {
   // the counters is incomplete.
   std::function<std::vector<KnownCall>(const CuptiChip&)> known_calls;
   SecondsNow now;  // [s] a steady clock
-  // Returns the limits of the open device, from which CuptiCounter computes the waves of kernels.
-  // Called once. If `capacity` is empty, the waves are unknown.
-  std::function<GpuCapacity(int device)> capacity = {};
+  // Describes the open device, so that CuptiCounter can compute the waves of kernels. Called once.
+  // If `identity` is empty, the waves are unknown.
+  std::function<GpuIdentity(int device)> identity = {};
 };
 
 // Create one per process, as a GPU has one set of counters. Thread-safe: Count and SelfTest throw
@@ -83,18 +83,12 @@ class CuptiCounter {
   CuptiRecording Recording() const;
 
  private:
-  struct Reading {
-    const CuptiPlan* plan = nullptr;
-    CountedValues values;
-    CuptiCounts counts;
-    std::vector<std::string> unknown_pipes;
-  };
   void Open();
   void TestOnce();
   void TestOn(const KnownCall& known);
   const CuptiPlan& PlanFor(const std::vector<std::string>& types, const CounterOptions& options);
-  Reading Read(const std::string& type, const std::vector<std::string>& pipes,
-               const CounterOptions& options, const RepeatedCall& call);
+  CuptiReading Read(const std::string& type, const std::vector<std::string>& pipes,
+                    const CounterOptions& options, const RepeatedCall& call);
   Counted CountNow(const CountRequest& request, const CounterOptions& options);
 
   CuptiParts parts_;
@@ -102,7 +96,7 @@ class CuptiCounter {
   std::atomic<bool> busy_ = false;
   std::mutex opening_;
   std::optional<CuptiDevice> device_;
-  std::optional<GpuCapacity> capacity_;
+  std::optional<GpuIdentity> identity_;
   bool opened_ = false;                // whether Open has been called
   std::optional<Reason> unavailable_;  // why Open failed
   bool tested_ = false;

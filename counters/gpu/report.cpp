@@ -233,15 +233,15 @@ double RoundedUp(double value, double unit) { return std::ceil(value / unit) * u
 
 }  // namespace
 
-std::optional<double> Waves(const KernelFacts& kernel, const GpuCapacity& gpu) {
+std::optional<double> Waves(const KernelFacts& kernel, const GpuIdentity& gpu) {
   const auto* limits =
-      FindIf(kLimits, [&](const SmLimits& row) { return row.capability == gpu.capability; });
+      FindIf(kLimits, [&](const SmLimits& row) { return row.capability == gpu.Capability(); });
   if (limits == nullptr || kernel.threads <= 0 || gpu.sms <= 0) return std::nullopt;
   const double warps = std::ceil(static_cast<double>(kernel.threads) / kWarp);
   const double registers = RoundedUp(std::max(kernel.registers, 1) * kWarp, kRegisterUnit);
   const double available = std::floor(kRegisters / registers / kSchedulers) * kSchedulers;
   const double shared =
-      RoundedUp(kernel.shared_bytes + (gpu.capability >= 80 ? kSystemShared : 0), kSharedUnit);
+      RoundedUp(kernel.shared_bytes + (gpu.Capability() >= 80 ? kSystemShared : 0), kSharedUnit);
   double resident = std::min<double>(limits->blocks, std::floor(limits->threads / (warps * kWarp)));
   resident = std::min(resident, std::floor(available / warps));
   if (shared > 0) resident = std::min(resident, std::floor(gpu.shared_bytes_per_sm / shared));
@@ -264,15 +264,16 @@ std::string KernelName(const std::string& symbol) {
   return name;
 }
 
-std::string HowCounted(const CuptiReading& reading) {
-  std::string text = fmt::format("CUPTI range profiler on {}, {} pass{}", reading.chip,
-                                 reading.runs, reading.runs == 1 ? "" : "es");
-  if (reading.plain_seconds > 0)
+std::string HowCounted(const std::string& chip, const CuptiReading& reading, double plain_seconds) {
+  const int runs = reading.values.runs;
+  std::string text =
+      fmt::format("CUPTI range profiler on {}, {} pass{}", chip, runs, runs == 1 ? "" : "es");
+  if (plain_seconds > 0)
     text += fmt::format(", each {:.2f} times as long as a run without counting",
-                        reading.counted_seconds / reading.plain_seconds);
+                        reading.values.seconds_per_run / plain_seconds);
   text += ", caches in the state after the previous run";
   return text + DetailText(reading.counts) + UnknownText(reading.unknown_pipes) +
-         LeftOutText(reading.plan);
+         LeftOutText(*reading.plan);
 }
 
 std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches) {
@@ -295,7 +296,7 @@ std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches)
 }
 
 std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced,
-                                            const std::optional<GpuCapacity>& gpu) {
+                                            const std::optional<GpuIdentity>& gpu) {
   std::vector<LaunchedKernel> launches;
   for (const auto& launch : traced) {
     LaunchedKernel kernel{KernelName(launch.name), 1, launch.seconds, launch.facts};

@@ -45,51 +45,6 @@ std::vector<const CuptiSet*> RequestedSets(const CuptiTable& table,
   return requested;
 }
 
-class Planner {
- public:
-  Planner(const CuptiChip& chip, const CounterOptions& options, const PassesOf& passes_of)
-      : chip_(chip), options_(options), passes_of_(passes_of) {}
-
-  void Add(const CuptiSet& set, const std::vector<const CuptiMetric*>& metrics) {
-    if (metrics.empty()) return Refuse(set, fmt::format("{} has no counter for it", chip_.name));
-    CuptiConfig with = set.alone ? CuptiConfig{} : config_;
-    for (const auto* metric : metrics) {
-      with.metrics.push_back(metric->name);
-      if (set.free) with.free.push_back(metric->name);
-    }
-    if (set.patches && !options_.patched)
-      return Refuse(set, "its patched kernels might wait for blocks that do not fit on the GPU");
-    const auto passes = passes_of_(with.metrics);
-    if (!passes) return Refuse(set, "this device refuses it (a MIG instance?)");
-    const int most = set.free ? std::max(config_.passes, 1) : options_.most_passes;
-    with.passes = *passes;
-    with.alone = set.alone;
-    // Sets with their own configuration (PCIe) are requested explicitly, with any number of passes.
-    if (!set.alone && with.passes > most)
-      return Refuse(set, fmt::format("would take a {} pass", Ordinal(most + 1)));
-    (set.alone ? link_ : config_) = with;
-    for (const auto* metric : metrics) plan_.metrics.push_back(*metric);
-  }
-
-  CuptiPlan Finish() {
-    for (const auto& config : {config_, link_})
-      if (!config.metrics.empty()) plan_.configs.push_back(config);
-    plan_.passes = config_.passes + link_.passes;
-    return plan_;
-  }
-
- private:
-  void Refuse(const CuptiSet& set, const std::string& reason) {
-    if (!set.free) plan_.left_out.push_back({set.name, reason});
-  }
-
-  const CuptiChip& chip_;
-  const CounterOptions& options_;
-  const PassesOf& passes_of_;
-  CuptiConfig config_, link_;
-  CuptiPlan plan_;
-};
-
 }  // namespace
 
 std::vector<std::string> TensorTypesOf(const CuptiTable& table, const std::string& type,
@@ -109,10 +64,37 @@ std::vector<std::string> TensorTypesOf(const CuptiTable& table, const std::strin
 CuptiPlan PlanCounters(const CuptiTable& table, const CuptiChip& chip,
                        const std::vector<std::string>& types, const CounterOptions& options,
                        const PassesOf& passes_of) {
-  Planner planner(chip, options, passes_of);
+  CuptiPlan plan;
+  CuptiConfig together, link;
+  // Adds the set to the plan. Returns the reason if it is left out.
+  const auto add = [&](const CuptiSet& set) -> std::optional<std::string> {
+    const auto metrics = MetricsOf(table, set, chip);
+    if (metrics.empty()) return fmt::format("{} has no counter for it", chip.name);
+    CuptiConfig with = set.alone ? CuptiConfig{} : together;
+    for (const auto* metric : metrics) {
+      with.metrics.push_back(metric->name);
+      if (set.free) with.free.push_back(metric->name);
+    }
+    if (set.patches && !options.patched)
+      return "its patched kernels might wait for blocks that do not fit on the GPU";
+    const auto passes = passes_of(with.metrics);
+    if (!passes) return "this device refuses it (a MIG instance?)";
+    const int most = set.free ? std::max(together.passes, 1) : options.most_passes;
+    with.passes = *passes;
+    with.alone = set.alone;
+    // Sets with their own configuration (PCIe) are requested explicitly, with any number of passes.
+    if (!set.alone && with.passes > most)
+      return fmt::format("would take a {} pass", Ordinal(most + 1));
+    (set.alone ? link : together) = with;
+    for (const auto* metric : metrics) plan.metrics.push_back(*metric);
+    return std::nullopt;
+  };
   for (const auto* set : RequestedSets(table, types, options))
-    planner.Add(*set, MetricsOf(table, *set, chip));
-  auto plan = planner.Finish();
+    if (const auto reason = add(*set); reason && !set->free)
+      plan.left_out.push_back({set->name, *reason});
+  for (const auto& config : {together, link})
+    if (!config.metrics.empty()) plan.configs.push_back(config);
+  plan.passes = together.passes + link.passes;
   plan.unread_pipes = MatrixPipes(table, chip);
   for (const auto& metric : plan.metrics) std::erase(plan.unread_pipes, metric.quantity);
   return plan;
@@ -212,7 +194,7 @@ void CountWithFallback(CuptiApi& api, const CuptiDevice& device, const CuptiConf
   } catch (const CuptiError& error) {
     const auto rest = WithoutFree(config);
     const bool less = !rest || (!rest->metrics.empty() && !config.free.empty());
-    if (!less || error.failure().library != CudaLibrary::kCupti) throw;
+    if (!less || error.failure.library != CudaLibrary::kCupti) throw;
     const auto& without = rest ? config.free : config.metrics;
     const auto caveat =
         fmt::format("counted without {}: {}", fmt::join(without, ", "), error.what());

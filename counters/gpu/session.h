@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "counters/base/files.h"
@@ -191,18 +190,6 @@ struct RepeatedCall {
 
 using SecondsNow = std::function<double()>;
 
-// Calls a function when the scope ends.
-class AtEnd {
- public:
-  explicit AtEnd(std::function<void()> release) : release_(std::move(release)) {}
-  ~AtEnd() { release_(); }
-  AtEnd(const AtEnd&) = delete;
-  AtEnd& operator=(const AtEnd&) = delete;
-
- private:
-  std::function<void()> release_;
-};
-
 // Runs the call once per pass of each configuration in the plan and returns the counted values.
 // Some hypervisors reject an optional metric only now; then counts without it and adds a caveat.
 // Throws CuptiError or the exceptions of `run`. Releases CUPTI in every case.
@@ -244,30 +231,22 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
 std::vector<std::string> CheckUnreadPipes(const std::vector<std::string>& unread_pipes,
                                           CuptiCounts& counts);
 
-// Resources that limit how many blocks run on the GPU at once.
-struct GpuCapacity {
-  int capability = 0;              // compute capability, 10 * major + minor
-  int sms = 0;                     // [1]
-  double shared_bytes_per_sm = 0;  // [byte]
-};
-
 // Returns the waves [1] of a launch: its blocks / the blocks that fit on the GPU at once. A partial
 // last wave leaves SMs idle. Returns nullopt if the capability is unknown or no block fits.
-std::optional<double> Waves(const KernelFacts& kernel, const GpuCapacity& gpu);
+std::optional<double> Waves(const KernelFacts& kernel, const GpuIdentity& gpu);
 
+// What counting a call gave.
 struct CuptiReading {
-  const std::string& chip;
-  const CuptiPlan& plan;
-  const CuptiCounts& counts;
+  const CuptiPlan* plan = nullptr;
+  CountedValues values;
+  CuptiCounts counts;
   std::vector<std::string> unknown_pipes;  // pipes whose FLOPs are unknown, from CheckUnreadPipes
-  int runs = 0;                            // [1] runs with counting
-  double plain_seconds = 0;                // [s] of the shortest run without counting
-  double counted_seconds = 0;              // [s] of the shortest run with counting
 };
 
 // Returns one line for the user: passes, slowdown by counting, shares of bytes, pipes whose FLOPs
-// are unknown, and what was not counted with the reasons.
-std::string HowCounted(const CuptiReading& reading);
+// are unknown, and what was not counted with the reasons. `plain_seconds`: [s] of the shortest run
+// without counting.
+std::string HowCounted(const std::string& chip, const CuptiReading& reading, double plain_seconds);
 
 // Merges launches with the same name and facts, in the order of their first appearance. Adds up
 // their `launches`, and their `seconds` if all have a time.
@@ -275,7 +254,7 @@ std::vector<LaunchedKernel> MergedLaunches(std::vector<LaunchedKernel> launches)
 
 // Returns the kernels, the longest time first. Merges launches with the same KernelName and facts.
 std::vector<LaunchedKernel> LaunchedKernels(const std::vector<TracedKernel>& traced,
-                                            const std::optional<GpuCapacity>& gpu);
+                                            const std::optional<GpuIdentity>& gpu);
 
 // Returns a kernel's demangled name without its parameters.
 std::string KernelName(const std::string& symbol);

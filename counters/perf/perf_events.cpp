@@ -1,50 +1,19 @@
 #include "counters/perf/perf_events.h"
 
 #include <fmt/ranges.h>
-#include <linux/perf_event.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ranges>
 #include <set>
 
 #include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 
 namespace dlroof::perf {
-
-PerfAnswer AskPerf() {
-  PerfAnswer answer;
-  perf_event_attr cycles = {};
-  cycles.size = sizeof cycles;
-  cycles.type = PERF_TYPE_HARDWARE;
-  cycles.config = PERF_COUNT_HW_CPU_CYCLES;
-  cycles.exclude_kernel = 1;
-  cycles.exclude_hv = 1;
-  const long descriptor = syscall(SYS_perf_event_open, &cycles, 0, -1, -1, 0);
-  if (descriptor < 0)
-    answer.error = errno;
-  else
-    close(static_cast<int>(descriptor));
-  std::error_code ignored;
-  // Hybrid CPUs have the PMUs cpu_core and cpu_atom in place of "cpu", Arm CPUs armv8_*.
-  for (const auto& source :
-       std::filesystem::directory_iterator("/sys/bus/event_source/devices", ignored)) {
-    const auto name = source.path().filename().string();
-    if (name == "cpu" || name.rfind("cpu_", 0) == 0 || name.rfind("armv", 0) == 0)
-      answer.has_pmu = true;
-  }
-  std::ifstream file("/proc/sys/kernel/perf_event_paranoid");
-  int paranoid = 0;
-  if (file >> paranoid) answer.paranoid = paranoid;
-  return answer;
-}
 
 std::string PerfSentence(const PerfAnswer& answer) {
   if (answer.error == 0) return "hardware counters can be read (perf events)";
@@ -181,9 +150,9 @@ std::optional<double> ValueOf(const PmuQuantity& quantity,
                               const std::map<std::string, double>& counts) {
   double value = 0;
   for (const auto& [event, factor] : quantity.terms) {
-    const auto found = counts.find(event);
-    if (found == counts.end()) return std::nullopt;
-    value += found->second * factor;
+    const auto* const count = FindValue(counts, event);
+    if (count == nullptr) return std::nullopt;
+    value += *count * factor;
   }
   return value;
 }
@@ -225,9 +194,8 @@ Counted CountWithPerf(const PmuTable& table, const CountRequest& request,
   for (const PmuQuantity& quantity : table.quantities)
     if (Applies(quantity, request))
       for (const auto& [event, factor] : quantity.terms) names.insert(event);
-  std::vector<PmuEvent> events;
-  events.reserve(names.size());
-  for (const auto& name : names) events.push_back(table.events.at(name));
+  const auto events =
+      VectorOf<PmuEvent>(names, [&](const auto& name) { return table.events.at(name); });
   const auto counts = CountEvents(events, table.slots, request, backend, counted);
   counted.how = fmt::format("{} ({})", counted.how, table.name);
   for (const PmuQuantity& quantity : table.quantities) {

@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPmus = "/sys/bus/event_source/devices";
+
 class Counter {
  public:
   Counter(std::uint32_t type, const PmuEvent& event, pid_t thread, int cpu, int leader) {
@@ -77,6 +79,27 @@ Counted Count(const CountRequest& request) {
 
 }  // namespace
 
+PerfAnswer AskPerf() {
+  PerfAnswer answer;
+  try {
+    const Counter cycles(PERF_TYPE_HARDWARE, {"cycles", "cpu", PERF_COUNT_HW_CPU_CYCLES}, 0, -1,
+                         -1);
+  } catch (const PerfRefused& refused) {
+    answer.error = refused.error;
+  }
+  std::error_code ignored;
+  // Hybrid CPUs have the PMUs cpu_core and cpu_atom in place of "cpu", Arm CPUs armv8_*.
+  for (const auto& source : fs::directory_iterator(kPmus, ignored)) {
+    const auto name = source.path().filename().string();
+    if (name == "cpu" || name.starts_with("cpu_") || name.starts_with("armv"))
+      answer.has_pmu = true;
+  }
+  std::ifstream file("/proc/sys/kernel/perf_event_paranoid");
+  int paranoid = 0;
+  if (file >> paranoid) answer.paranoid = paranoid;
+  return answer;
+}
+
 std::vector<PerfPlace> PlacesOf(const std::string& pmu) {
   if (pmu == kThisThread) return {{PERF_TYPE_RAW, 0, -1}};
   std::vector<PerfPlace> places;
@@ -86,7 +109,7 @@ std::vector<PerfPlace> PlacesOf(const std::string& pmu) {
     return places;
   }
   std::error_code ignored;
-  for (const auto& device : fs::directory_iterator("/sys/bus/event_source/devices", ignored)) {
+  for (const auto& device : fs::directory_iterator(kPmus, ignored)) {
     if (!IsDeviceOf(pmu, device.path().filename().string())) continue;
     std::uint32_t type = 0;
     if (!(std::ifstream(device.path() / "type") >> type)) continue;

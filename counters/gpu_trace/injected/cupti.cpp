@@ -109,53 +109,44 @@ void SetTimeAndPlace(const Activity& from, Record& record) {
 
 template <class Activity>
 bool AddLaunch(const Activity& from, const KernelRecord& kernel, TraceFile& file) {
-  LaunchRecord launch{};
-  launch.header.kind = Kind::kLaunch;
-  launch.kernel = file.KernelNumber(kernel);
+  LaunchRecord launch{.header = {Kind::kLaunch, 0},
+                      .kernel = file.KernelNumber(kernel),
+                      .correlation = from.correlationId,
+                      .graph = from.graphId};
   SetTimeAndPlace(from, launch);
-  launch.correlation = from.correlationId;
-  launch.graph = from.graphId;
   return file.AddWork(launch);
 }
 
 // Adds a launch. Reads `from` in the layout of this build's CUPTI headers: since CUDA 11.0 all
 // versions of the record begin with the same members.
 bool AddKernel(const CUpti_ActivityKernel10& from, TraceFile& file) {
-  KernelRecord kernel{};
-  kernel.name = file.TextNumber(from.name);
-  kernel.grid[0] = static_cast<std::uint32_t>(from.gridX);
-  kernel.grid[1] = static_cast<std::uint32_t>(from.gridY);
-  kernel.grid[2] = static_cast<std::uint32_t>(from.gridZ);
-  kernel.block[0] = static_cast<std::uint32_t>(from.blockX);
-  kernel.block[1] = static_cast<std::uint32_t>(from.blockY);
-  kernel.block[2] = static_cast<std::uint32_t>(from.blockZ);
+  const auto size = [](std::int32_t number) { return static_cast<std::uint32_t>(number); };
+  const KernelRecord kernel{.name = file.TextNumber(from.name),
+                            .grid = {size(from.gridX), size(from.gridY), size(from.gridZ)},
+                            .block = {size(from.blockX), size(from.blockY), size(from.blockZ)}};
   return AddLaunch(from, kernel, file);
 }
 
 template <class Activity>
 bool AddCopy(const Activity& from, bool peer, TraceFile& file) {
-  CopyRecord copy{};
-  copy.header.kind = Kind::kCopy;
-  copy.kind = from.copyKind;
-  copy.source = from.srcKind;
-  copy.destination = from.dstKind;
-  copy.peer = peer ? 1 : 0;
-  copy.bytes = from.bytes;
+  CopyRecord copy{.header = {Kind::kCopy, 0},
+                  .kind = from.copyKind,
+                  .source = from.srcKind,
+                  .destination = from.dstKind,
+                  .peer = static_cast<std::uint8_t>(peer),
+                  .bytes = from.bytes};
   SetTimeAndPlace(from, copy);
   return file.AddWork(copy);
 }
 
 // Adds the launch of a graph that is traced as a whole: a launch of a kernel without a grid.
 bool AddGraph(const CUpti_ActivityGraphTrace2& from, TraceFile& file) {
-  KernelRecord kernel{};
-  kernel.name = file.TextNumber(("CUDA graph " + std::to_string(from.graphId)).c_str());
-  return AddLaunch(from, kernel, file);
+  const auto name = "CUDA graph " + std::to_string(from.graphId);
+  return AddLaunch(from, {.name = file.TextNumber(name.c_str())}, file);
 }
 
 bool AddFill(const CUpti_ActivityMemset4& from, TraceFile& file) {
-  FillRecord fill{};
-  fill.header.kind = Kind::kFill;
-  fill.bytes = from.bytes;
+  FillRecord fill{.header = {Kind::kFill, 0}, .bytes = from.bytes};
   SetTimeAndPlace(from, fill);
   return file.AddWork(fill);
 }
@@ -163,21 +154,18 @@ bool AddFill(const CUpti_ActivityMemset4& from, TraceFile& file) {
 // Adds a call. Does not report a full file: without the call, only its NVTX range is unknown.
 void AddCall(const CUpti_ActivityAPI& from, TraceFile& file) {
   if (from.start == 0) return;  // not measured
-  CallRecord call{};
-  call.header.kind = Kind::kCall;
-  call.correlation = from.correlationId;
-  call.begin_ns = from.start;
-  call.thread = from.threadId;
-  file.AddWork(call);
+  file.AddWork(CallRecord{.header = {Kind::kCall, 0},
+                          .correlation = from.correlationId,
+                          .begin_ns = from.start,
+                          .thread = from.threadId});
 }
 
 void AddDevice(const CUpti_ActivityDevice5& from, TraceFile& file) {
-  DeviceRecord device{};
-  device.header.kind = Kind::kDevice;
-  device.number = from.id;
-  device.name = file.TextNumber(from.name);
-  device.compute_capability = from.computeCapabilityMajor * 10 + from.computeCapabilityMinor;
-  file.Add(device);
+  file.Add(DeviceRecord{
+      .header = {Kind::kDevice, 0},
+      .number = from.id,
+      .name = file.TextNumber(from.name),
+      .compute_capability = from.computeCapabilityMajor * 10 + from.computeCapabilityMinor});
 }
 
 // Adds CUPTI's record to the file. Returns false if the file has no room for it.
@@ -410,12 +398,10 @@ void StartTracing() {
   const std::string error = StartAny();
   if (error.empty()) tracer.UseClock(CuptiNow);
   tracer.WithFile([&](TraceFile& file) {
-    ProcessRecord process{};
-    process.header.kind = Kind::kProcess;
-    process.pid = static_cast<std::uint32_t>(getpid());
-    process.command = file.TextNumber(CommandLine().c_str());
-    process.begin_ns = tracer.Now();
-    file.Add(process);
+    file.Add(ProcessRecord{.header = {Kind::kProcess, 0},
+                           .pid = static_cast<std::uint32_t>(getpid()),
+                           .command = file.TextNumber(CommandLine().c_str()),
+                           .begin_ns = tracer.Now()});
     for (const auto& [what, result] : activity->answers)
       file.Add(AnswerRecord{{Kind::kAnswer, 0},
                             file.TextNumber(what),

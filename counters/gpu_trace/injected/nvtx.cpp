@@ -46,16 +46,14 @@ std::string NameOf(const nvtxEventAttributes_t* attributes) {
 
 void Write(const OpenRange& range, std::size_t depth) {
   auto& tracer = Tracer::Get();
-  RangeRecord record{};
-  record.header.kind = Kind::kRange;
-  record.begin_ns = range.begin_ns;
   const std::uint64_t now = tracer.Now();
-  record.duration_ns = now > range.begin_ns ? now - range.begin_ns : 0;
-  record.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
-  record.depth = static_cast<std::uint32_t>(depth);
   tracer.WithFile([&](TraceFile& file) {
-    record.name = file.TextNumber(range.name.c_str());
-    file.AddWork(record);
+    file.AddWork(RangeRecord{.header = {Kind::kRange, 0},
+                             .name = file.TextNumber(range.name.c_str()),
+                             .begin_ns = range.begin_ns,
+                             .duration_ns = now > range.begin_ns ? now - range.begin_ns : 0,
+                             .thread = static_cast<std::uint32_t>(syscall(SYS_gettid)),
+                             .depth = static_cast<std::uint32_t>(depth)});
   });
 }
 

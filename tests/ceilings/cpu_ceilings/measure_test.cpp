@@ -86,13 +86,15 @@ TEST(AddPipeRoofs, IsNotValidatedWhileAFasterRowIsNot) {
   EXPECT_TRUE(flops.at("fp32.vector").IsValidated());
 }
 
-TEST(BestMix, IsNotBeatenByAnyOfTheMixesAndSaysWhichItIs) {
-  const auto best =
-      machine::BestMix({{"load.sse2", Of(2e9)}, {"triad.sse2", Of(4e9)}, {"copy.sse2", Of(3e9)}});
+TEST(AddLevelRoofs, AreNotBeatenByAnyOfTheMixesAndSayWhichTheyAre) {
+  machine::CeilingSet set{
+      .mixes = {{"l1.load.sse2", Of(2e9)}, {"l1.triad.sse2", Of(4e9)}, {"l1.copy.sse2", Of(3e9)}}};
+  machine::AddLevelRoofs(set);
+  ASSERT_EQ(set.bytes.size(), 1);
+  const auto& best = set.bytes.at(Level::kL1);
   EXPECT_EQ(best.per_second, 4e9);
   EXPECT_EQ(best.mix, "triad.sse2");
   EXPECT_EQ(best.how, "triad.sse2, the best of 3 mixes: h");
-  EXPECT_THROW(machine::BestMix({}), std::invalid_argument);
 }
 
 TEST(ThreadCounts, AreOneAndAllUnlessSaidWithPowersOfTwoWhenThorough) {

@@ -104,8 +104,8 @@ void CheckMma(int capability, const std::string& key, const Layout& layout) {
   const auto element = [&](int reg, int thread, int e) {
     return ReadElement(row.element, operands.data() + (reg * 64 + thread) * width + e * bytes);
   };
-  const std::size_t start =
-      operands.size() - static_cast<std::size_t>(chains) * sums * 64 * SumBytes(row.element);
+  const std::size_t start = operands.size() - static_cast<std::size_t>(chains) * sums * 64 *
+                                                  ElementBytes(SumElement(row.element));
   const auto results = ExpectedGpuResults(row, shape, 3);
   for (int warp = 0; warp < 2; ++warp) {
     std::vector<double> a(layout.m * layout.k, -99), b(layout.k * 8, -99);
@@ -124,9 +124,10 @@ void CheckMma(int capability, const std::string& key, const Layout& layout) {
         double product = 0;
         for (int k = 0; k < layout.k; ++k) product += a[r * layout.k + k] * b[k * 8 + c];
         const auto at = ((chain * sums + i) * 64 + warp * 32 + lane) *
-                        static_cast<std::size_t>(SumBytes(row.element));
-        ASSERT_EQ(ReadSum(row.element, results.data() + at),
-                  ReadSum(row.element, operands.data() + start + at) + 3 * 4 * product)
+                        static_cast<std::size_t>(ElementBytes(SumElement(row.element)));
+        ASSERT_EQ(
+            ReadElement(SumElement(row.element), results.data() + at),
+            ReadElement(SumElement(row.element), operands.data() + start + at) + 3 * 4 * product)
             << key << " lane " << lane << " sum " << i;
       }
   }
@@ -191,7 +192,9 @@ TEST(WgmmaResults, AreTheSumOverTilesInTheLayoutOfAccumulators) {
             sum += InCore(row, operands.data() + tile * 10240, i, k) *
                    InCore(row, operands.data() + tile * 10240 + 2048, j, k);
         // 3 iterations of 16 products: 12 of each tile; block 1 as block 0
-        EXPECT_EQ(ReadSum(row.element, results.data() + ((128 + reg) * 256 + thread) * 4), 12 * sum)
+        EXPECT_EQ(
+            ReadElement(SumElement(row.element), results.data() + ((128 + reg) * 256 + thread) * 4),
+            12 * sum)
             << key;
       }
     }

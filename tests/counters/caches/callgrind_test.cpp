@@ -39,7 +39,6 @@ constexpr const char* kFile =
 
 TEST(ParseCallgrind, ReadsCountsByTheirNamesWithZerosLeftOutAtTheEnd) {
   const auto counts = ParseCallgrind(kFile);
-  EXPECT_EQ(counts.accesses, 2417319 + 39191);
   EXPECT_EQ(counts.first_misses, 349482 + 5084);
   EXPECT_EQ(counts.last_misses, 5573 + 3196);
   // For a warm call whose tensors stay in the caches, valgrind omits the zeros at the end of the
@@ -57,7 +56,7 @@ TEST(ParseCallgrind, ReadsCountsByTheirNamesWithZerosLeftOutAtTheEnd) {
 }
 
 TEST(WorkOfRuns, ALevelsBytesAreTheMissesOfTheCacheInFrontOfIt) {
-  const Work work = WorkOfRuns({100, 50, 10}, {100, 50, 4}, 64);
+  const Work work = WorkOfRuns({50, 10}, {50, 4}, 64);
   EXPECT_EQ(work.bytes.at(Level::kL2), 50 * 64);
   EXPECT_EQ(work.bytes.at(Level::kL3), 10 * 64);
   EXPECT_EQ(work.bytes.at(Level::kDram), 4 * 64);

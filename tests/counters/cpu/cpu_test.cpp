@@ -516,22 +516,29 @@ TEST(FactsOfThisProcess, CanBeReadAnywhere) {
   }
 }
 
-TEST(ParseControlGroups, KnowsBothVersions) {
-  EXPECT_EQ(ParseControlGroups("0::/user.slice\n", "memory"),
-            (std::vector<ControlGroup>{{true, "/user.slice"}}));
-  EXPECT_EQ(ParseControlGroups("5:cpu,memory:/a\n4:cpuset:/b\n0::/\n", "memory"),
-            (std::vector<ControlGroup>{{false, "/a"}, {true, "/"}}));
-  EXPECT_EQ(ParseControlGroups("3:cpuset:/a\n2:cpuacct,cpu:/b\n", "cpu"),
-            (std::vector<ControlGroup>{{false, "/b"}}));
-  EXPECT_TRUE(ParseControlGroups("garbage\n1:\n:::\n", "cpu").empty());
+TEST(GroupFolders, KnowBothVersions) {
+  using Folders = std::vector<GroupFolder>;
+  EXPECT_EQ(GroupFolders("0::/user.slice\n", "memory", "/s"),
+            (Folders{{true, "/s/fs/cgroup"},
+                     {true, "/s/fs/cgroup/user.slice"},
+                     {true, "/s/fs/cgroup/unified"},
+                     {true, "/s/fs/cgroup/unified/user.slice"}}));
+  EXPECT_EQ(GroupFolders("5:cpu,memory:/a\n4:cpuset:/b\n0::/\n", "memory", "/s"),
+            (Folders{{false, "/s/fs/cgroup/memory"},
+                     {false, "/s/fs/cgroup/memory/a"},
+                     {true, "/s/fs/cgroup"},
+                     {true, "/s/fs/cgroup/unified"}}));
+  EXPECT_EQ(GroupFolders("3:cpuset:/a\n2:cpuacct,cpu:/b\n", "cpu", "/sys"),
+            (Folders{{false, "/sys/fs/cgroup/cpu"}, {false, "/sys/fs/cgroup/cpu/b"}}));
+  EXPECT_TRUE(GroupFolders("garbage\n1:\n:::\n", "cpu", "/sys").empty());
 }
 
-TEST(FoldersOf, BeginsWithTheMountThatIsTheGroupInAContainer) {
-  EXPECT_EQ(FoldersOf({false, "/a/b"}, "cpu", "/sys"),
+TEST(GroupFolders, BeginWithTheMountThatIsTheGroupInAContainer) {
+  EXPECT_EQ(GroupFolders("1:cpu:/a/b\n", "cpu", "/sys"),
             (std::vector<GroupFolder>{{false, "/sys/fs/cgroup/cpu"},
                                       {false, "/sys/fs/cgroup/cpu/a"},
                                       {false, "/sys/fs/cgroup/cpu/a/b"}}));
-  EXPECT_EQ(FoldersOf({true, "/../x"}, "cpu", "/s"),
+  EXPECT_EQ(GroupFolders("0::/../x\n", "cpu", "/s"),
             (std::vector<GroupFolder>{{true, "/s/fs/cgroup"}, {true, "/s/fs/cgroup/unified"}}));
 }
 

@@ -310,7 +310,7 @@ TEST(CuptiCounter, KernelsKeepWhatTheirLaunchesAskForAndWaitingBlocksNoInstructi
   const KernelFacts whole = {264, 256, 254, 0, {}}, half = {132, 256, 254, 0, {}};
   const auto kernels = LaunchedKernels(
       {{"k", 1e-6, {}, half}, {"k", 2e-6, {}, whole}, {"k", 3e-6, {}, whole}, {"other", 1e-7}},
-      GpuCapacity{90, 132, 228 << 10});
+      GpuIdentity{.major = 9, .sms = 132, .shared_bytes_per_sm = 228 << 10});
   ASSERT_EQ(kernels.size(), 3U);
   EXPECT_EQ(kernels[0].launches, 2);
   EXPECT_DOUBLE_EQ(*kernels[0].seconds, 5e-6);
