@@ -41,59 +41,24 @@ std::set<int> ThreadsOf(const std::vector<std::string>& names) {
   return threads;
 }
 
-// The program's flags of Google Benchmark, restored after dlroof has changed them to list the
-// benchmarks or to run passes after timing.
-struct Remembered {
-  std::string program;
-  std::vector<std::string> flags;
-};
-
-Remembered& Memory() {
-  static Remembered memory;
-  return memory;
-}
-
-// Sets Google Benchmark's flags. The program's name is static: Google Benchmark stores its address.
-void SetFlags(std::vector<std::string> flags) {
-  auto pointers = runner::Pointers(flags);
-  pointers.insert(pointers.begin(), Memory().program.data());
-  int count = static_cast<int>(pointers.size()) - 1;
-  benchmark::Initialize(&count, pointers.data());
-}
-
-// Stores the flags to restore after each OtherBenchmarkFlags. `program`: path of the program.
-void RememberBenchmarkFlags(const std::string& program, const std::vector<std::string>& args) {
-  Memory() = {program, {}};  // then each flag: as set by the user, else Google Benchmark's default
+// Returns a command line that restores the flags of Google Benchmark after Program::RunWith: to the
+// values in `args`, else to Google Benchmark's defaults.
+std::vector<std::string> RestoringArguments(const std::string& program,
+                                            const std::vector<std::string>& args) {
   const std::pair<const char*, const char*> kChanged[] = {
       {"out", ""}, {"repetitions", "1"}, {"list_tests", "false"}, {"min_time", "0.5s"}};
+  std::vector<std::string> restoring = {program};
   for (const auto& [name, otherwise] : kChanged)
-    Memory().flags.push_back(fmt::format("--benchmark_{}={}", name,
-                                         runner::SetBenchmarkFlag(args, name).value_or(otherwise)));
-  runner::AdaptMinTime(Memory().flags);
+    restoring.push_back(fmt::format("--benchmark_{}={}", name,
+                                    runner::SetBenchmarkFlag(args, name).value_or(otherwise)));
+  runner::AdaptMinTime(restoring);
+  return restoring;
 }
 
-// Sets flags of Google Benchmark during its lifetime, with --benchmark_out disabled.
-class OtherBenchmarkFlags {
- public:
-  explicit OtherBenchmarkFlags(std::vector<std::string> flags) {
-    flags.insert(flags.begin(), "--benchmark_out=");
-    runner::AdaptMinTime(flags);
-    SetFlags(std::move(flags));
-  }
-  ~OtherBenchmarkFlags() { SetFlags(Memory().flags); }
-  OtherBenchmarkFlags(const OtherBenchmarkFlags&) = delete;
-  OtherBenchmarkFlags& operator=(const OtherBenchmarkFlags&) = delete;
-};
-
-class NullReporter : public benchmark::BenchmarkReporter {
- public:
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>&) override {}
-};
-
-class Follower : public NullReporter {
+class Follower : public benchmark::BenchmarkReporter {
  public:
   explicit Follower(Program& program) : program_(program) {}
+  bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>& runs) override { program_.MarkEnded(runs); }
 
  private:
@@ -157,15 +122,14 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   runner::RefusePinning();
   command_ = text::CommandLine(arguments);
   auto rest = ReadFlags(arguments);
-  RememberBenchmarkFlags(program_, rest);
+  restoring_ = RestoringArguments(program_, rest);
   settings_ = runner::Settings(flags_);
   settings_.threads = flags_.threads.value_or(1);
   devices_ = runner::FindDevices(flags_);
   if (devices_.HasGpu()) settings_.gpu = devices_.gpu.device.name;
   runner::CheckMachineFiles(flags_, devices_);
   if (const auto warning = runner::CountersWarning(flags_.counters)) std::cerr << *warning;
-  const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
-  if (const auto found = cpu::QuotaFrom(limits)) quota_.emplace(*found, limits.read);
+  quota_ = runner::WatchQuota(cpu::FactsOfThisProcess(energy::SysfsRoot()));
   if (flags_.turn_pipes) turns_.emplace(*flags_.turn_pipes);
   caches::SimulateCallsOf(program_);
   StopOnInterrupt();
@@ -188,9 +152,7 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
                             devices_);
   });
   session_->Add(Passes());
-  reporters_ = std::make_unique<runner::RunReporters>(*session_, flags_, [this] {
-    return quota_ ? quota_->Stopped(quota_->Read()) : std::nullopt;
-  });
+  reporters_ = std::make_unique<runner::RunReporters>(*session_, flags_, quota_.get());
   initialized_ = true;
   return rest;
 }
@@ -200,7 +162,7 @@ void Program::Begin() {
   List();
   auto options = runner::Options(flags_, static_cast<int>(names_.size()), true,
                                  AnyTimesItself(names_), devices_, *session_, turns_);
-  if (quota_) options.quota = &*quota_;
+  options.quota = quota_.get();
   options.own_seconds = true;
   // With its own main function the program determines the number of repetitions.
   if (own_main_) options.stop.reset();
@@ -220,14 +182,19 @@ void Program::RefuseEmptySelection() {
   runner::CheckWritable(flags_.html_file);
 }
 
+void Program::RunWith(const char* flag, std::ostream* out) {
+  std::vector<std::string> args = {program_, "--benchmark_out=", flag};
+  runner::AdaptMinTime(args);
+  Follower follower(*this);
+  follower.SetOutputStream(out);
+  runner::InitializeBenchmark(std::move(args));
+  benchmark::RunSpecifiedBenchmarks(&follower);
+  runner::InitializeBenchmark(restoring_);
+}
+
 void Program::List() {
-  NullReporter lister;
   std::ostringstream out;
-  lister.SetOutputStream(&out);
-  {
-    const OtherBenchmarkFlags listing({"--benchmark_list_tests=true"});
-    benchmark::RunSpecifiedBenchmarks(&lister);
-  }
+  RunWith("--benchmark_list_tests=true", &out);
   names_.clear();
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) names_.push_back(line);
@@ -269,12 +236,10 @@ void Program::RunSimulated() {
 
 void Program::RunAgain(Mode mode) {
   if (!runner_ || StoppedByInterrupt()) return;
-  Follower follower(*this);
-  const OtherBenchmarkFlags once({"--benchmark_repetitions=1"});
   mode_ = mode;
   passes_done_.clear();
   ended_.clear();
-  benchmark::RunSpecifiedBenchmarks(&follower);
+  RunWith("--benchmark_repetitions=1", &std::cout);
   ended_.clear();
   mode_ = Mode::kTime;
 }

@@ -85,15 +85,18 @@ class Program {
   void SimulateCall(benchmark::State& state, const workload::Workload& workload);
   live::Passes Passes();
   void RunAgain(Mode mode);  // runs all benchmarks again, for one pass
-  void List();               // sets names_
+  // Runs Google Benchmark with this flag and without --benchmark_out; then restores its flags.
+  void RunWith(const char* flag, std::ostream* out);
+  void List();  // sets names_
 
   bool initialized_ = false, own_main_ = false;
   std::string command_, program_;
+  std::vector<std::string> restoring_;  // command line that ends RunWith
   runner::BenchFlags flags_;
   workload::RunSettings settings_;
   runner::Devices devices_;
   std::shared_ptr<gpu::GpuClock> gpu_;
-  std::optional<runner::QuotaWatch> quota_;
+  std::unique_ptr<runner::QuotaWatch> quota_;
   std::optional<runner::TurnClient> turns_;
   std::unique_ptr<live::Session> session_;
   std::unique_ptr<runner::Runner> runner_;

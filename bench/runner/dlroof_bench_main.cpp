@@ -107,10 +107,7 @@ std::string Initialize(std::vector<std::string>& args, BenchFlags& flags) {
   // Lets Google Benchmark run as many repetitions as the rule may use. The last flag wins.
   if (const auto stop = RuleFrom(flags))
     args.push_back(fmt::format("--benchmark_repetitions={}", OfferedRepetitions(*stop, flags)));
-  auto pointers = Pointers(args);
-  int count = static_cast<int>(args.size());
-  benchmark::Initialize(&count, pointers.data());  // stores the address of the program's name
-  RefuseBenchmarkFlags({pointers.begin() + 1, pointers.begin() + count});
+  RefuseBenchmarkFlags(InitializeBenchmark(args));
   return command;
 }
 
@@ -142,9 +139,7 @@ int Run(std::vector<std::string> args) {
   live::SetListedNames(VectorOf<std::string>(chosen, workload::NameOf));
   CheckWritable(flags.html_file);
   RefuseThreadLimit(MostThreads(chosen, settings));
-  const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
-  std::optional<QuotaWatch> quota;
-  if (const auto found = cpu::QuotaFrom(limits)) quota.emplace(*found, limits.read);
+  const auto quota = WatchQuota(cpu::FactsOfThisProcess(energy::SysfsRoot()));
   if (const auto warning = CountersWarning(flags.counters)) std::cerr << *warning;
   std::optional<TurnClient> turns;
   if (flags.turn_pipes) turns.emplace(*flags.turn_pipes);
@@ -161,14 +156,13 @@ int Run(std::vector<std::string> args) {
   });
   auto options = Options(flags, static_cast<int>(chosen.size()), needs.cpu, needs.gpu, devices,
                          session, turns);
-  if (quota) options.quota = &*quota;
+  options.quota = quota.get();
   const auto stop = RuleFrom(flags);
   options.repetitions =
       static_cast<std::size_t>(stop ? OfferedRepetitions(*stop, flags) : flags.repetitions);
   session.Add(RegisterWorkloads(workloads, settings, options));
   std::cerr << suites::SelectionSentence(suites);
-  RunReporters reporters(session, flags,
-                         [&] { return quota ? quota->Stopped(quota->Read()) : std::nullopt; });
+  RunReporters reporters(session, flags, quota.get());
   benchmark::RunSpecifiedBenchmarks(reporters.display(), reporters.file(), FilterFor(flags.filter));
   // Destroys the benchmarks now: at exit, the libraries that they use would be destroyed before
   // them, because these were loaded later than Google Benchmark.

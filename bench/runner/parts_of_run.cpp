@@ -14,6 +14,7 @@
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/figure/page.h"
@@ -91,12 +92,14 @@ std::optional<ExplainOptions> ExplainOptionsOf(const BenchFlags& flags) {
 
 }  // namespace
 
-std::vector<char*> Pointers(std::vector<std::string>& args) {
-  std::vector<char*> pointers;
-  pointers.reserve(args.size() + 1);
-  for (auto& arg : args) pointers.push_back(arg.data());
+std::vector<std::string> InitializeBenchmark(std::vector<std::string> args) {
+  static std::vector<std::string> stored;
+  stored = std::move(args);
+  auto pointers = VectorOf<char*>(stored, [](std::string& arg) { return arg.data(); });
+  int count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
-  return pointers;
+  benchmark::Initialize(&count, pointers.data());
+  return {pointers.begin() + 1, pointers.begin() + count};
 }
 
 void CheckWritable(const std::optional<std::string>& path) {
@@ -204,11 +207,11 @@ RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bo
           .energy = EnergyPassOf(flags, cpu_runs, gpu_runs)};
 }
 
-RunReporters::RunReporters(live::Session& session, const BenchFlags& flags,
-                           std::function<std::optional<Reason>()> stopped)
+RunReporters::RunReporters(live::Session& session, const BenchFlags& flags, const QuotaWatch* quota)
     : session_(session),
       flags_(flags),
-      table_(session, flags.verbose, std::move(stopped)),
+      table_(session, flags.verbose,
+             [quota] { return quota != nullptr ? quota->Stopped(quota->Read()) : std::nullopt; }),
       json_display_(session),
       json_file_(session) {}
 

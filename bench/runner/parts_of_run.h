@@ -20,8 +20,10 @@
 
 namespace dlroof::runner {
 
-// Returns `args` in the form of main's argv: pointers to the texts, then a null pointer.
-std::vector<char*> Pointers(std::vector<std::string>& args);
+// Calls benchmark::Initialize with the program's name and its arguments, which stay in static
+// storage until the next call, because Google Benchmark stores the address of the name. Returns the
+// arguments that Google Benchmark did not accept.
+std::vector<std::string> InitializeBenchmark(std::vector<std::string> args);
 
 // Throws BadInput if `path` is set and cannot be written. Call it before the measurement.
 void CheckWritable(const std::optional<std::string>& path);
@@ -71,9 +73,8 @@ RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bo
 // The reporters of a run: table or JSON to standard output, the file of --benchmark_out.
 class RunReporters {
  public:
-  // `stopped` returns a sentence on how often the CPU quota stopped this process, or nullopt.
-  RunReporters(live::Session& session, const BenchFlags& flags,
-               std::function<std::optional<Reason>()> stopped);
+  // `quota` may be null; if not, the table says how often the quota stopped this process.
+  RunReporters(live::Session& session, const BenchFlags& flags, const QuotaWatch* quota);
 
   benchmark::BenchmarkReporter* display();
   benchmark::BenchmarkReporter* file();  // null without --benchmark_out
