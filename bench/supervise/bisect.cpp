@@ -12,6 +12,7 @@
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "reporters/text/text.h"
 
@@ -186,7 +187,15 @@ class Bisection {
       return kCannotTell;
     }
     half_ = whole->log_ratio / 2;
-    return Tell(Find(step), *whole);
+    const auto candidates = [&](const std::string& bad, const std::vector<std::string>& goods) {
+      return git_.Candidates(bad, goods);
+    };
+    const auto test = [&](const std::string& commit, std::size_t left) {
+      log_ << fmt::format("{} commits left; testing {}\n", left,
+                          text::Printable(git_.Title(commit)));
+      return Test(step, commit);
+    };
+    return Tell(FindSuspects(good_, bad_, candidates, test), *whole);
   }
 
  private:
@@ -194,18 +203,6 @@ class Bisection {
     tree.CheckOut(commit);
     if (const auto reason = Build(request_, tree.path()))
       throw BadInput("{}: {}", Short(commit), reason->text);
-  }
-
-  Search Find(const Worktree& step) const {
-    Search search(good_, bad_, [&](const std::string& bad, const std::vector<std::string>& goods) {
-      return git_.Candidates(bad, goods);
-    });
-    while (const auto commit = search.Next()) {
-      log_ << fmt::format("{} commits left; testing {}\n", search.left(),
-                          text::Printable(git_.Title(*commit)));
-      search.Tell(*commit, Test(step, *commit));
-    }
-    return search;
   }
 
   // Tests a commit: it is like BAD if its time has changed by more than half of BAD's change.
@@ -234,8 +231,7 @@ class Bisection {
     return like_bad ? Finding::kLikeBad : like_good ? Finding::kLikeGood : Finding::kSkipped;
   }
 
-  int Tell(const Search& search, const Ratio& whole) const {
-    const auto suspects = search.Suspects();
+  int Tell(const std::vector<std::string>& suspects, const Ratio& whole) const {
     const auto what = fmt::format("{} {}", text::Printable(request_.name), whole.Text());
     if (suspects.size() == 1) {
       out_ << fmt::format("{}\n{}: this commit\n", text::Printable(git_.Title(suspects.front())),
@@ -301,35 +297,29 @@ std::vector<std::string> ParseBisectAll(std::string_view output) {
   return commits;
 }
 
-Search::Search(std::string good, std::string bad, Candidates candidates)
-    : goods_{std::move(good)}, bad_(std::move(bad)), candidates_(std::move(candidates)) {
-  Ask();
-}
-
-void Search::Ask() { open_ = candidates_(bad_, goods_); }
-
-std::optional<std::string> Search::Next() const {
-  for (const auto& commit : open_)
-    if (commit != bad_ && !skipped_.contains(commit)) return commit;
-  return std::nullopt;
-}
-
-void Search::Tell(const std::string& commit, Finding finding) {
-  if (finding == Finding::kSkipped) {
-    skipped_.insert(commit);
-    return;
+std::vector<std::string> FindSuspects(
+    const std::string& good, std::string bad, const Candidates& candidates,
+    const std::function<Finding(const std::string& commit, std::size_t left)>& test) {
+  std::vector<std::string> goods = {good};
+  std::set<std::string> skipped;
+  for (auto open = candidates(bad, goods);;) {
+    const auto* const next = FindIf(
+        open, [&](const auto& commit) { return commit != bad && !skipped.contains(commit); });
+    if (next == nullptr) {
+      if (std::ranges::count(open, bad) == 0) open.push_back(bad);
+      return open;
+    }
+    const auto finding = test(*next, open.size());
+    if (finding == Finding::kSkipped) {
+      skipped.insert(*next);
+      continue;
+    }
+    if (finding == Finding::kLikeGood)
+      goods.push_back(*next);
+    else
+      bad = *next;
+    open = candidates(bad, goods);
   }
-  if (finding == Finding::kLikeGood)
-    goods_.push_back(commit);
-  else
-    bad_ = commit;
-  Ask();
-}
-
-std::vector<std::string> Search::Suspects() const {
-  std::vector<std::string> suspects = open_;
-  if (std::ranges::find(suspects, bad_) == suspects.end()) suspects.push_back(bad_);
-  return suspects;
 }
 
 }  // namespace dlroof::supervise
