@@ -78,10 +78,11 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
   // ncu slows down all processes that it attaches to; a program may start many to compile kernels.
   choice.only_program = timeline.pid && static_cast<int>(*timeline.pid) == pid;
   const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(request, timeline));
-  const auto most = std::max(1.0, request.budget_seconds / programs::kCountSeconds);
+  const double budget = request.budget_seconds.value_or(kCountingSeconds);
+  const auto most = std::max(1.0, budget / programs::kCountSeconds);
   const auto selection = programs::SelectLaunches(timeline, static_cast<std::size_t>(most));
   if (selection.launches == 0)
-    throw BadInput("the budget of {:.3g} s is too small for a kernel", request.budget_seconds);
+    throw BadInput("the budget of {:.3g} s is too small for a kernel", budget);
   Say(out,
       "runs the program again under Nsight Compute, which counts {} launches of {} kernels: "
       "{} of the kernels' time, about {:.0f} s beside the program's own until then",
@@ -116,7 +117,8 @@ record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram
 
 void Count(const GpuProfileRequest& request, int pid, programs::GpuProgram& program,
            std::vector<programs::CountedKernel>& counted, std::ostream& out) {
-  if (request.program.command.empty() || !(request.budget_seconds > 0)) return;
+  if (request.program.command.empty() || !(request.budget_seconds.value_or(kCountingSeconds) > 0))
+    return;
   program.counting.requested = true;
   if (program.stopped) {
     program.counting.reason = Reason{"the program was ended early"};

@@ -39,11 +39,13 @@ struct ProfileRequest {
 // request before the program starts. If the log cannot be written, says so and reports nothing.
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
 
+inline constexpr double kCountingSeconds = 60;  // [s] default of budget_seconds
+
 struct GpuProfileRequest {
   ProfileRequest program;                   // `log`, `threads` and `pipe` are ignored
   std::optional<std::string> trace_folder;  // folder for trace files; absent: they are deleted
   std::optional<std::string> stored_trace;  // folder of trace files to report, without a run
-  double budget_seconds = 60;               // [s] limit for counting; 0: no counting
+  std::optional<double> budget_seconds;     // [s] limit for counting; 0: no counting
   std::optional<std::string> chip;          // "GH100"; absent: detected
 };
 
