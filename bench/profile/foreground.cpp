@@ -163,7 +163,7 @@ class ForegroundLoop {
     begin_ = cpu::WallSeconds();
     pid_ = StartInForeground(request.command, request.variables, STDIN_FILENO, streams_.its.get());
     streams_.its = Descriptor();
-    if (request.started) request.started(pid_);
+    result_.pid = pid_;
     watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     if (watch_.get() >= 0) return;
     const int refused = errno;

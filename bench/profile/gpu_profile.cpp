@@ -149,22 +149,6 @@ void ReportTraces(const GpuProfileRequest& request, int pid, programs::GpuProgra
   Say(out, "wrote {}", request.program.output);
 }
 
-struct TracedRun {
-  int pid = 0;
-  ForegroundEnd end;
-};
-
-TracedRun RunProgram(const ProfileRequest& program, const Variables& variables) {
-  TracedRun run;
-  run.end = RunInForeground({.command = program.command,
-                             .variables = variables,
-                             .most_seconds = program.most_seconds,
-                             .pipe = true,
-                             .take = WriteToStdout,
-                             .started = [&](int pid) { run.pid = pid; }});
-  return run;
-}
-
 bool HasModules(const std::vector<gpu_trace::Trace>& traces) {
   return std::ranges::any_of(traces, [](const auto& trace) {
     return std::ranges::any_of(trace.texts, [](const std::string& text) {
@@ -221,14 +205,14 @@ std::vector<gpu_trace::Trace> RunAgain(const GpuProfileRequest& request, const f
 
 // Returns the traced program. If the first run ended normally, runs the program again if that is
 // needed to trace the kernels of CUDA graphs, or to measure the overhead of tracing.
-programs::GpuProgram ProgramOf(const GpuProfileRequest& request, const TracedRun& run,
+programs::GpuProgram ProgramOf(const GpuProfileRequest& request, const ForegroundEnd& run,
                                const std::vector<gpu_trace::Trace>& traces, const fs::path& folder,
                                const Variables& variables, std::ostream& out) {
   programs::OtherRuns others;
   const auto program = [&] {
     return programs::ProgramOfTraces(traces, request.program.steps, others);
   };
-  if (run.end.out_of_time || run.end.end.signal != 0) return program();
+  if (run.out_of_time || run.end.signal != 0) return program();
   if (programs::NeedsNodes(traces)) {
     Say(out, "runs the program again to trace each kernel of its CUDA graphs");
     others.nodes = RunAgain(request, folder, kNodes, variables);
@@ -240,7 +224,7 @@ programs::GpuProgram ProgramOf(const GpuProfileRequest& request, const TracedRun
   return program();
 }
 
-void ReportRun(const GpuProfileRequest& request, const TracedRun& run, const std::string& folder,
+void ReportRun(const GpuProfileRequest& request, const ForegroundEnd& run, const std::string& folder,
                const Variables& variables, const std::optional<machine::Machine>& machine,
                std::ostream& out) {
   const auto traces = gpu_trace::ReadTraces(folder);
@@ -250,12 +234,12 @@ void ReportRun(const GpuProfileRequest& request, const TracedRun& run, const std
         "model less than three times, or its Python ignores PYTHONPATH (-I, -E, -S)");
   auto program = ProgramOf(request, run, traces, folder, variables, out);
   program.command = fmt::format("{}", fmt::join(request.program.command, " "));
-  program.wall_seconds = run.end.wall_seconds;
-  if (run.end.out_of_time)
+  program.wall_seconds = run.wall_seconds;
+  if (run.out_of_time)
     program.stopped =
         fmt::format("ended after {:.3g} s (--duration)", *request.program.most_seconds);
-  else if (run.end.end.signal != 0)
-    program.stopped = fmt::format("ended with {}", Describe(run.end.end));
+  else if (run.end.signal != 0)
+    program.stopped = fmt::format("ended with {}", Describe(run.end));
   ReportTraces(request, run.pid, std::move(program), machine, out);
 }
 
@@ -309,21 +293,25 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   const auto notes = temporary / "torch";
   auto variables = TraceVariables(folder, "graphs");
   if (request.program.torch) variables.merge(PrepareTorchHook(HookTask::kRanges, notes));
-  TracedRun run;
+  ForegroundEnd run;
   try {
-    run = RunProgram(request.program, variables);
+    run = RunInForeground({.command = request.program.command,
+                           .variables = variables,
+                           .most_seconds = request.program.most_seconds,
+                           .pipe = true,
+                           .take = WriteToStdout});
   } catch (const CannotStart& cannot) {
     Say(out, "profile: {}", cannot.what());
     return ExitCodeOf(cannot);
   }
-  SayEnd(request, run.end, out);
+  SayEnd(request, run, out);
   for (const auto& sentence : TorchNotes(notes)) Say(out, "{}", sentence);
   try {
     ReportRun(request, run, folder, variables, machine, out);
   } catch (const BadInput& bad) {
     Say(out, "profile: {}", bad.what());
   }
-  return ExitCodeOf(run.end);
+  return ExitCodeOf(run);
 }
 
 }  // namespace dlroof::profile

@@ -106,13 +106,9 @@ enum class HookTask {
   kRanges,   // marks modules and operators as NVTX ranges
 };
 
-// Returns environment variables that start the hook in every Python process of the program. The
-// hook's folder precedes `python_path`, the user's PYTHONPATH or "". The hook writes to `folder`.
-Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
-                         const std::string& folder, const std::string& python_path);
-
-// Creates the folder. Returns TorchVariables for the installed hook and this process's PYTHONPATH.
-// Throws BadInput if the hook is not installed.
+// Creates the folder, to which the hook writes. Returns environment variables that start the hook in
+// every Python process of the program; the hook's folder precedes the user's PYTHONPATH. Throws
+// BadInput if the hook is not installed.
 Variables PrepareTorchHook(HookTask task, const std::string& folder);
 
 // Returns the notes (sentences) that the hook wrote to the folder.

@@ -37,12 +37,11 @@ struct ForegroundRequest {
   // Called with the time since the start [s] while the program writes nothing: after 20 ms, then
   // every half second. Returns false like `take`. May be empty.
   std::function<bool(double seconds)> idle = {};
-  // Called with the process id after the start. May be empty.
-  std::function<void(int pid)> started = {};
 };
 
 struct ForegroundEnd {
   ProcessEnd end;
+  int pid = 0;                       // process id that the program had
   double wall_seconds = 0;           // [s] from start to end of the program
   bool names_processes = false;      // the output was a socket
   bool left_open = false;            // a process had it open after rest_seconds
