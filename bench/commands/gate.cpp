@@ -162,14 +162,13 @@ class Gate {
     const auto stored = history::NewestProgram(builds_, baseline_);
     supervise::Settings settings{.program = measured_.program,
                                  .arguments = measured_.arguments,
-                                 .budget_seconds = flags_.budget_seconds};
+                                 .budget_seconds = flags_.budget_seconds,
+                                 .min_effect = options_.min_effect};
     if (stored) settings.stored_program = stored->run;
-    const auto settled = supervise::Settle(
-        contender_,
-        [&](const compare::NamedRun& contender, const compare::CompareOptions& options) {
-          return compare::CompareWithStored(baseline_, contender, options);
-        },
-        options_, settings, std::cerr);
+    const auto compare_new = [&](const compare::NamedRun& contender) {
+      return compare::CompareWithStored(baseline_, contender, options_);
+    };
+    const auto settled = supervise::Settle(contender_, compare_new, settings, std::cerr);
     const history::Report report{
         .result = &settled.result,
         .commit = origin_.commit,

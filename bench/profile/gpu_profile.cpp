@@ -224,9 +224,9 @@ programs::GpuProgram ProgramOf(const GpuProfileRequest& request, const Foregroun
   return program();
 }
 
-void ReportRun(const GpuProfileRequest& request, const ForegroundEnd& run, const std::string& folder,
-               const Variables& variables, const std::optional<machine::Machine>& machine,
-               std::ostream& out) {
+void ReportRun(const GpuProfileRequest& request, const ForegroundEnd& run,
+               const std::string& folder, const Variables& variables,
+               const std::optional<machine::Machine>& machine, std::ostream& out) {
   const auto traces = gpu_trace::ReadTraces(folder);
   if (request.program.torch && !HasModules(traces))
     Say(out,

@@ -106,8 +106,8 @@ enum class HookTask {
   kRanges,   // marks modules and operators as NVTX ranges
 };
 
-// Creates the folder, to which the hook writes. Returns environment variables that start the hook in
-// every Python process of the program; the hook's folder precedes the user's PYTHONPATH. Throws
+// Creates the folder, to which the hook writes. Returns environment variables that start the hook
+// in every Python process of the program; the hook's folder precedes the user's PYTHONPATH. Throws
 // BadInput if the hook is not installed.
 Variables PrepareTorchHook(HookTask task, const std::string& folder);
 

@@ -49,7 +49,6 @@ struct Rules {
   int words = 1;
   bool comma = false;                      // a value may be a list, separated by commas
   std::vector<std::string> excludes = {};  // options that cannot be combined with this one
-  bool shows_default = false;              // --help shows the current value of the target
   bool hidden = false;                     // set by dlroof's programs only: not in --help and lists
 };
 

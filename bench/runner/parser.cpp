@@ -44,7 +44,6 @@ CLI::Option* Add(const Option& option, CLI::App& app) {
   if (rules.words > 1) added->type_size(rules.words)->expected(1);
   if (rules.one_each) added->allow_extra_args(false);
   if (rules.comma) added->delimiter(',');
-  if (rules.shows_default) added->capture_default_str();
   if (!rules.choices.empty()) added->check(CLI::IsMember(rules.choices));
   SetLimits(option, *added);
   if (rules.required) added->required();

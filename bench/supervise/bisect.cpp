@@ -117,21 +117,16 @@ std::string ProgramIn(const Request& request, const std::string& folder) {
   return fs::absolute(fs::path(folder) / request.program).string();
 }
 
-// The ratio of a commit's time to GOOD's.
-struct Ratio {
-  double log_ratio = 0;      // [1]
-  double low = 0, high = 0;  // [1] 95 % interval of the logarithm
-  statistics::Verdict verdict = statistics::Verdict::kAmbiguous;  // for Measure's min_effect
+std::string TextOf(const statistics::Judgement& of_good) {
+  return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %)", 100 * (of_good.ratio - 1),
+                     100 * (of_good.ci95.first - 1), 100 * (of_good.ci95.second - 1));
+}
 
-  std::string Text() const {
-    return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %)", 100 * std::expm1(log_ratio),
-                       100 * std::expm1(low), 100 * std::expm1(high));
-  }
-};
-
-// Measures `program` interleaved with `good`. Returns nullopt if the benchmark got no verdict.
-std::optional<Ratio> Measure(const Request& request, const std::string& good,
-                             const std::string& program, double min_effect, std::ostream& log) {
+// Measures `program` interleaved with `good`. Returns the judgement on the ratio of its time to
+// that of `good`, or nullopt if the benchmark got no verdict.
+std::optional<statistics::Judgement> Measure(const Request& request, const std::string& good,
+                                             const std::string& program, double min_effect,
+                                             std::ostream& log) {
   const auto pair = Interleave({.programs = {good, program},
                                 .arguments = request.arguments,
                                 .budget_seconds = request.budget_seconds,
@@ -141,8 +136,9 @@ std::optional<Ratio> Measure(const Request& request, const std::string& good,
   if (!pair || pair->result.rows.empty()) return std::nullopt;
   const auto& row = pair->result.rows.front();
   if (!row.judgement) return std::nullopt;
-  return Ratio{std::log(row.judgement->ratio), std::log(row.judgement->ci95.first),
-               std::log(row.judgement->ci95.second), row.verdict};
+  auto judgement = *row.judgement;
+  judgement.verdict = row.verdict;
+  return judgement;
 }
 
 // A search for the commit, with two worktrees: of GOOD and of the commit under test.
@@ -173,20 +169,19 @@ class Bisection {
     const auto whole = Measure(request_, good_program_, ProgramIn(request_, step.path()),
                                request_.min_effect, log_);
     if (!whole) throw BadInput("{}: has no time in both commits", request_.name);
-    log_ << fmt::format("{} (BAD): {}\n", Short(bad_), whole->Text());
-    if (whole->verdict != statistics::Verdict::kSlower &&
-        whole->verdict != statistics::Verdict::kFaster) {
+    log_ << fmt::format("{} (BAD): {}\n", Short(bad_), TextOf(*whole));
+    if (!statistics::IsChange(whole->verdict)) {
       const bool same = whole->verdict == statistics::Verdict::kSame;
       out_ << fmt::format("{}{} {} between {} and {}: {}{}\n", same ? "" : "cannot tell whether ",
                           text::Printable(request_.name), same ? "does not differ" : "differs",
-                          Short(good_), Short(bad_), whole->Text(),
+                          Short(good_), Short(bad_), TextOf(*whole),
                           same ? ""
                                : fmt::format("; a quieter machine can tell, or a larger --budget, "
                                              "up to {} blocks each",
                                              statistics::kLooks.back()));
       return kCannotTell;
     }
-    half_ = whole->log_ratio / 2;
+    half_ = std::log(whole->ratio) / 2;
     const auto candidates = [&](const std::string& bad, const std::vector<std::string>& goods) {
       return git_.Candidates(bad, goods);
     };
@@ -219,20 +214,20 @@ class Bisection {
       log_ << fmt::format("{}: skipped: the benchmark has no time\n", Short(commit));
       return Finding::kSkipped;
     }
-    const double sign = half_ > 0 ? 1 : -1;
-    const double low = sign > 0 ? ratio->low : -ratio->high,
-                 high = sign > 0 ? ratio->high : -ratio->low;
-    const double change = sign * ratio->log_ratio;
+    // Logarithms in the direction of BAD's change.
+    const auto log_of = [&](double value) { return (half_ > 0 ? 1 : -1) * std::log(value); };
+    const auto [low, high] = std::minmax({log_of(ratio->ci95.first), log_of(ratio->ci95.second)});
+    const double change = log_of(ratio->ratio);
     const bool like_bad = change > size && low > 0, like_good = high < size || change < size / 2;
-    log_ << fmt::format("{}: {}: {}\n", Short(commit), ratio->Text(),
+    log_ << fmt::format("{}: {}: {}\n", Short(commit), TextOf(*ratio),
                         like_bad    ? "like BAD"
                         : like_good ? "like GOOD"
                                     : "skipped: between the two");
     return like_bad ? Finding::kLikeBad : like_good ? Finding::kLikeGood : Finding::kSkipped;
   }
 
-  int Tell(const std::vector<std::string>& suspects, const Ratio& whole) const {
-    const auto what = fmt::format("{} {}", text::Printable(request_.name), whole.Text());
+  int Tell(const std::vector<std::string>& suspects, const statistics::Judgement& whole) const {
+    const auto what = fmt::format("{} {}", text::Printable(request_.name), TextOf(whole));
     if (suspects.size() == 1) {
       out_ << fmt::format("{}\n{}: this commit\n", text::Printable(git_.Title(suspects.front())),
                           what);
@@ -283,7 +278,7 @@ int Step(const Request& request, std::ostream& log) {
   }
   const auto ratio =
       Measure(request, stored->run, ProgramIn(request, root), request.min_effect, log);
-  if (ratio) log << fmt::format("{}: {}\n", text::Printable(request.name), ratio->Text());
+  if (ratio) log << fmt::format("{}: {}\n", text::Printable(request.name), TextOf(*ratio));
   if (!ratio || ratio->verdict == statistics::Verdict::kAmbiguous) return kStepSkip;
   return ratio->verdict == statistics::Verdict::kSame ? kStepLikeGood : kStepLikeBad;
 }

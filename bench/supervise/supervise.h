@@ -129,11 +129,11 @@ struct Settings {
   std::vector<std::string> arguments;         // for both programs
   std::optional<std::string> stored_program;  // program of a stored run
   double budget_seconds = 600;                // [s] after this time nothing more is measured
+  std::optional<double> min_effect;           // [1] of interleaved runs; absent: 0.02
 };
 
 // Compares a new run with stored runs: calls compare::Compare or compare::CompareWithStored.
-using CompareRun = std::function<compare::CompareResult(const compare::NamedRun& contender,
-                                                        const compare::CompareOptions& options)>;
+using CompareRun = std::function<compare::CompareResult(const compare::NamedRun& contender)>;
 
 struct Settled {
   compare::CompareResult result;
@@ -161,7 +161,7 @@ void Confirm(const compare::NamedRun& rerun, compare::CompareResult& result);
 // measures NEW up to three more times, judges the repetitions of all runs together, and lets the
 // last run confirm a slowdown (Confirm). `contender` must outlive the result.
 Settled Settle(const compare::NamedRun& contender, const CompareRun& compare,
-               const compare::CompareOptions& options, const Settings& settings, std::ostream& log);
+               const Settings& settings, std::ostream& log);
 
 // dlroof bisect: finds the commit that changed a benchmark's time. Builds commits in temporary Git
 // worktrees and measures each interleaved with the commit GOOD.
