@@ -19,7 +19,6 @@
 #include "counters/cpu/cpu.h"
 #include "reporters/document/document.h"
 #include "reporters/document/tables.h"
-#include "reporters/text/text.h"
 
 namespace dlroof::commands {
 namespace {

@@ -9,7 +9,6 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"
@@ -24,7 +23,6 @@
 #include "reporters/document/tables.h"
 #include "reporters/imports/import.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/text/text.h"
 
 namespace dlroof::commands {
 namespace {

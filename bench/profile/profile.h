@@ -2,7 +2,6 @@
 // profile --gpu` traces its work on GPUs; Nsight Compute counts its kernels in a second run.
 #pragma once
 
-#include <filesystem>
 #include <iosfwd>
 #include <optional>
 #include <string>

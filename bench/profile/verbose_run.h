@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/base/error.h"
 #include "counters/base/process.h"
 #include "reporters/text/text.h"
 

@@ -17,7 +17,6 @@
 #include "bench/workload/library_rules.h"
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
-#include "counters/base/files.h"
 #include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "counters/base/program.h"

@@ -2,7 +2,6 @@
 // machines, context and reporters of a run.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,7 +13,6 @@
 #include "bench/runner/runner.h"
 #include "bench/workload/workload.h"
 #include "ceilings/machine/machine.h"
-#include "counters/base/error.h"
 #include "counters/base/json.h"
 #include "reporters/live/google_benchmark.h"
 

@@ -21,66 +21,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Git {
- public:
-  explicit Git(std::string folder) : folder_(std::move(folder)) {}
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-  // Returns the output of `git ARGUMENTS` without newlines at its end. Throws BadInput if it fails.
-  std::string Run(const std::vector<std::string>& arguments) const {
-    auto ran = Child(arguments);
-    if (ran.exit_code != 0)
-      throw BadInput("git {}: {}", arguments.at(0),
-                     ran.err.empty() ? "failed" : FirstLine(ran.err));
-    while (ran.out.ends_with('\n')) ran.out.pop_back();
-    return ran.out;
-  }
-  bool Succeeds(const std::vector<std::string>& arguments) const {
-    return Child(arguments).exit_code == 0;
-  }
+// Runs Git in a folder.
+ChildResult RunGit(const std::string& folder, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"git", "-C", folder});
+  return RunChild(arguments);
+}
 
-  std::string CommitOf(const std::string& revision) const {
-    const auto ran =
-        Child({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
-    if (ran.exit_code != 0 || ran.out.empty())
-      throw BadInput("{}: no commit of the repository of {}", revision,
-                     fs::absolute(folder_).lexically_normal().string());
-    return FirstLine(ran.out);
-  }
-  // Returns "1a2b3c4d5e6f Subject".
-  std::string Title(const std::string& commit) const {
-    return Run({"log", "-1", "--abbrev=12", "--format=%h %s", commit});
-  }
-  std::vector<std::string> Candidates(const std::string& bad,
-                                      const std::vector<std::string>& goods) const {
-    std::vector<std::string> arguments = {"rev-list", "--bisect-all", bad, "--not"};
-    arguments.insert(arguments.end(), goods.begin(), goods.end());
-    return ParseBisectAll(Run(arguments));
-  }
+// Returns the output of `git ARGUMENTS` without newlines at its end. Throws BadInput if it fails.
+std::string GitText(const std::string& folder, const std::vector<std::string>& arguments) {
+  auto ran = RunGit(folder, arguments);
+  if (ran.exit_code != 0)
+    throw BadInput("git {}: {}", arguments.at(0), ran.err.empty() ? "failed" : FirstLine(ran.err));
+  while (ran.out.ends_with('\n')) ran.out.pop_back();
+  return ran.out;
+}
 
- private:
-  static std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-  ChildResult Child(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> command = {"git", "-C", folder_};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    return RunChild(command);
-  }
-
-  std::string folder_;
-};
+std::string CommitOf(const std::string& folder, const std::string& revision) {
+  const auto ran = RunGit(
+      folder, {"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
+  if (ran.exit_code != 0 || ran.out.empty())
+    throw BadInput("{}: no commit of the repository of {}", revision,
+                   fs::absolute(folder).lexically_normal().string());
+  return FirstLine(ran.out);
+}
 
 // A Git worktree. The destructor removes it unless `keep`.
 class Worktree {
  public:
-  Worktree(const Git& git, std::string path, bool keep)
-      : git_(git), path_(std::move(path)), keep_(keep) {
+  Worktree(const std::string& repository, std::string path, bool keep)
+      : repository_(repository), path_(std::move(path)), keep_(keep) {
     if (fs::exists(path_ + "/.git")) return;  // kept by an earlier search
-    git_.Run({"worktree", "prune"});
-    git_.Run({"worktree", "add", "--detach", "--no-checkout", path_, "HEAD"});
+    GitText(repository_, {"worktree", "prune"});
+    GitText(repository_, {"worktree", "add", "--detach", "--no-checkout", path_, "HEAD"});
   }
   ~Worktree() {
     if (keep_) return;
     try {
-      git_.Succeeds({"worktree", "remove", "--force", path_});
+      RunGit(repository_, {"worktree", "remove", "--force", path_});
     } catch (const std::exception&) {
       return;  // after an interrupt; Git forgets a worktree whose folder is gone
     }
@@ -90,11 +69,11 @@ class Worktree {
 
   const std::string& path() const { return path_; }
   void CheckOut(const std::string& commit) const {
-    Git(path_).Run({"checkout", "--quiet", "--force", "--detach", commit});
+    GitText(path_, {"checkout", "--quiet", "--force", "--detach", commit});
   }
 
  private:
-  const Git& git_;
+  const std::string& repository_;
   std::string path_;
   bool keep_;
 };
@@ -148,23 +127,23 @@ class Bisection {
       : request_(request),
         out_(out),
         log_(log),
-        git_(request.repository),
-        good_(git_.CommitOf(request.good)),
-        bad_(git_.CommitOf(request.bad)),
+        good_(CommitOf(request.repository, request.good)),
+        bad_(CommitOf(request.repository, request.bad)),
         folder_(request.folder ? fs::absolute(*request.folder).string() : temporary_ / "trees") {
-    if (good_ == bad_ || !git_.Succeeds({"merge-base", "--is-ancestor", good_, bad_}))
+    if (good_ == bad_ ||
+        RunGit(request.repository, {"merge-base", "--is-ancestor", good_, bad_}).exit_code != 0)
       throw BadInput("{} is not an ancestor of {}: expected the older, faster commit first",
                      request.good, request.bad);
     fs::create_directories(folder_);
   }
 
   int Run() {
-    const Worktree good(git_, folder_ + "/good", request_.folder.has_value());
-    const Worktree step(git_, folder_ + "/step", request_.folder.has_value());
-    log_ << fmt::format("building {} (GOOD)\n", text::Printable(git_.Title(good_)));
+    const Worktree good(request_.repository, folder_ + "/good", request_.folder.has_value());
+    const Worktree step(request_.repository, folder_ + "/step", request_.folder.has_value());
+    log_ << fmt::format("building {} (GOOD)\n", Title(good_));
     BuildOrRefuse(good, good_);
     good_program_ = ProgramIn(request_, good.path());
-    log_ << fmt::format("building {} (BAD)\n", text::Printable(git_.Title(bad_)));
+    log_ << fmt::format("building {} (BAD)\n", Title(bad_));
     BuildOrRefuse(step, bad_);
     const auto whole = Measure(request_, good_program_, ProgramIn(request_, step.path()),
                                request_.min_effect, log_);
@@ -183,17 +162,24 @@ class Bisection {
     }
     half_ = std::log(whole->ratio) / 2;
     const auto candidates = [&](const std::string& bad, const std::vector<std::string>& goods) {
-      return git_.Candidates(bad, goods);
+      std::vector<std::string> arguments = {"rev-list", "--bisect-all", bad, "--not"};
+      arguments.insert(arguments.end(), goods.begin(), goods.end());
+      return ParseBisectAll(GitText(request_.repository, arguments));
     };
     const auto test = [&](const std::string& commit, std::size_t left) {
-      log_ << fmt::format("{} commits left; testing {}\n", left,
-                          text::Printable(git_.Title(commit)));
+      log_ << fmt::format("{} commits left; testing {}\n", left, Title(commit));
       return Test(step, commit);
     };
     return Tell(FindSuspects(good_, bad_, candidates, test), *whole);
   }
 
  private:
+  // Returns "1a2b3c4d5e6f Subject".
+  std::string Title(const std::string& commit) const {
+    return text::Printable(
+        GitText(request_.repository, {"log", "-1", "--abbrev=12", "--format=%h %s", commit}));
+  }
+
   void BuildOrRefuse(const Worktree& tree, const std::string& commit) const {
     tree.CheckOut(commit);
     if (const auto reason = Build(request_, tree.path()))
@@ -229,21 +215,18 @@ class Bisection {
   int Tell(const std::vector<std::string>& suspects, const statistics::Judgement& whole) const {
     const auto what = fmt::format("{} {}", text::Printable(request_.name), TextOf(whole));
     if (suspects.size() == 1) {
-      out_ << fmt::format("{}\n{}: this commit\n", text::Printable(git_.Title(suspects.front())),
-                          what);
+      out_ << fmt::format("{}\n{}: this commit\n", Title(suspects.front()), what);
       return kFound;
     }
     out_ << fmt::format("{}: one of {} commits, since those between could not be tested:\n", what,
                         suspects.size());
-    for (const auto& suspect : suspects)
-      out_ << fmt::format("  {}\n", text::Printable(git_.Title(suspect)));
+    for (const auto& suspect : suspects) out_ << fmt::format("  {}\n", Title(suspect));
     return kCannotTell;
   }
 
   const Request& request_;
   std::ostream& out_;
   std::ostream& log_;
-  Git git_;
   std::string good_, bad_;  // full commit hashes
   TemporaryFolder temporary_;
   std::string folder_;
@@ -258,20 +241,21 @@ int Bisect(const Request& request, std::ostream& out, std::ostream& log) {
 }
 
 int Step(const Request& request, std::ostream& log) {
-  const Git git(request.repository);
-  const auto good = git.CommitOf(request.good);
-  const auto common = git.Run({"rev-parse", "--path-format=absolute", "--git-common-dir"});
+  const auto& repository = request.repository;
+  const auto good = CommitOf(repository, request.good);
+  const auto common =
+      GitText(repository, {"rev-parse", "--path-format=absolute", "--git-common-dir"});
   const history::Builds programs(common + "/dlroof-bisect");
   auto stored = programs.Find(good);
   if (!stored) {
     const TemporaryFolder temporary;
-    const Worktree tree(git, temporary / "good", false);
+    const Worktree tree(repository, temporary / "good", false);
     tree.CheckOut(good);
     if (const auto reason = Build(request, tree.path()))
       throw BadInput("{}: {}", Short(good), reason->text);
     stored = programs.Keep(good, ProgramIn(request, tree.path()), history::kUsualLimit).program;
   }
-  const auto root = git.Run({"rev-parse", "--show-toplevel"});
+  const auto root = GitText(repository, {"rev-parse", "--show-toplevel"});
   if (const auto reason = Build(request, root)) {
     log << fmt::format("skipped: {}\n", reason->text);
     return kStepSkip;
