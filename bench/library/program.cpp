@@ -113,7 +113,6 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   program_ = ProgramPath().string();
   own_main_ = own_main;
   if (const auto simulated = runner::SimulatedCallIn(arguments)) {
-    mode_ = Mode::kSimulate;
     simulated_ = simulated->name;
     flags_.seed = simulated->seed;
     initialized_ = true;
@@ -207,21 +206,16 @@ void Program::MarkEnded(const std::vector<benchmark::BenchmarkReporter::Run>& ru
 }
 
 live::Passes Program::Passes() {
-  const auto again = [this](Mode mode, auto& results) {
-    return [this, mode, &results] {
-      RunAgain(mode);
-      return std::move(results);
-    };
-  };
+  using runner::Runner;
   live::Passes passes;
   passes.count = [this] {
-    if (runner_ && AnyTimesItself(names_) && runner::MeansGpuCounters(flags_.counters))
-      RunAgain(Mode::kCount);
-    return std::move(passes_.counts);
+    return AnyTimesItself(names_) && runner::MeansGpuCounters(flags_.counters)
+               ? RunAgain(&Runner::CountLate)
+               : std::map<std::string, Counting>();
   };
-  if (flags_.explain) passes.parallel = again(Mode::kExplain, passes_.parallel);
+  if (flags_.explain) passes.parallel = [this] { return RunAgain(&Runner::Explain); };
   if (!flags_.energy) return passes;
-  passes.energy = again(Mode::kEnergy, passes_.energy);
+  passes.energy = [this] { return RunAgain(&Runner::MeasureEnergy); };
   passes.idle = [this] {
     Begin();
     return runner_->MeasureIdle();
@@ -229,19 +223,26 @@ live::Passes Program::Passes() {
   return passes;
 }
 
-void Program::RunSimulated() {
-  Follower follower(*this);
-  benchmark::RunSpecifiedBenchmarks(&follower);
-}
-
-void Program::RunAgain(Mode mode) {
-  if (!runner_ || StoppedByInterrupt()) return;
-  mode_ = mode;
+template <class Result>
+std::map<std::string, Result> Program::RunAgain(
+    std::optional<Result> (runner::Runner::*pass)(const workload::Workload&)) {
+  std::map<std::string, Result> results;
+  if (!runner_ || StoppedByInterrupt()) return results;
+  pass_ = [&](const workload::Workload& workload) {
+    if (auto found = (*runner_.*pass)(workload))
+      results.try_emplace(workload::NameOf(workload), std::move(*found));
+  };
   passes_done_.clear();
   ended_.clear();
   RunWith("--benchmark_repetitions=1", &std::cout);
   ended_.clear();
-  mode_ = Mode::kTime;
+  pass_ = {};
+  return results;
+}
+
+void Program::RunSimulated() {
+  Follower follower(*this);
+  benchmark::RunSpecifiedBenchmarks(&follower);
 }
 
 }  // namespace dlroof::library
