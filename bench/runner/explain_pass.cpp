@@ -241,9 +241,8 @@ std::optional<machine::MeasureProgress> ParseProgressLine(const std::string& lin
   }
 }
 
-void WriteProgress(int pipe, const machine::MeasureProgress& progress) {
-  const auto line = ProgressLine(progress);
-  [[maybe_unused]] const auto written = write(pipe, line.data(), line.size());
+void WriteToPipe(int pipe, const std::string& text) {
+  [[maybe_unused]] const auto written = write(pipe, text.data(), text.size());
 }
 
 void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {

@@ -115,8 +115,8 @@ std::string ProgressLine(const machine::MeasureProgress& progress);
 // Returns the progress in a line without newline, or nullopt if the line is no ProgressLine.
 std::optional<machine::MeasureProgress> ParseProgressLine(const std::string& line);
 
-// Writes the line to the descriptor `pipe`. If the reading program has ended, SIGPIPE ends this
-// process too (unless ignored); other failures have no effect.
-void WriteProgress(int pipe, const machine::MeasureProgress& progress);
+// Writes a short text to the descriptor `pipe`, which does not block. If the reading program has
+// ended, SIGPIPE ends this process too (unless ignored); other failures have no effect.
+void WriteToPipe(int pipe, const std::string& text);
 
 }  // namespace dlroof::runner

@@ -134,7 +134,7 @@ void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
 ProgressFunction ProgressOf(const BenchFlags& flags) {
   if (flags.progress_pipe)
     return [pipe = *flags.progress_pipe](const machine::MeasureProgress& progress) {
-      WriteProgress(pipe, progress);
+      WriteToPipe(pipe, ProgressLine(progress));
     };
   auto printer = std::make_shared<machine::ProgressPrinter>(std::cerr, machine::StderrIsTerminal());
   return [printer](const machine::MeasureProgress& progress) { (*printer)(progress); };

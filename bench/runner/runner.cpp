@@ -15,12 +15,6 @@ namespace {
 
 constexpr double kWarmUpSeconds = 0.002;  // [s] of untimed calls: fills a core's private caches
 
-void WriteTo(int pipe, const std::string& text) {
-  // A write of a short text to a pipe does not block. A failure can be ignored: if the supervisor
-  // has ended, WaitForTurn returns false.
-  [[maybe_unused]] const auto written = write(pipe, text.data(), text.size());
-}
-
 class WallTime {
  public:
   explicit WallTime(double& sum) : sum_(sum), begin_(cpu::WallSeconds()) {}
@@ -261,7 +255,6 @@ std::optional<Counting> Runner::CountLate(const workload::Workload& workload) {
   return counting;
 }
 
-// Runs `pass` for all benchmarks until an interrupt. Returns the results by name.
 template <class Result>
 std::map<std::string, Result> Runner::OfAll(
     std::optional<Result> (Runner::*pass)(const workload::Workload&)) {
@@ -471,18 +464,9 @@ void Runner::DescribeFailed(bool is_wrong, record::Record& record) const {
   if (record.wrong_engines.size() == 1) record.wrong_engines.clear();
 }
 
-std::map<std::string, ParallelTime> Runner::ExplainAll() {
-  auto found = OfAll(&Runner::Explain);
-  progress_.End();
-  return found;
-}
-std::map<std::string, energy::EnergyResult> Runner::MeasureEnergyOfAll() {
-  return OfAll(&Runner::MeasureEnergy);
-}
-std::map<std::string, Counting> Runner::CountAll() { return OfAll(&Runner::CountLate); }
-
 bool TurnClient::WaitForTurn() {
-  if (!ready_) WriteTo(pipes_.to_supervisor, "ready\n");
+  // A failure can be ignored here and in EndTurn: if the supervisor has ended, `read` returns 0.
+  if (!ready_) WriteToPipe(pipes_.to_supervisor, "ready\n");
   ready_ = true;
   char turn = 0;
   ssize_t got = 0;
@@ -492,7 +476,7 @@ bool TurnClient::WaitForTurn() {
 }
 
 void TurnClient::EndTurn(double iterations) {
-  WriteTo(pipes_.to_supervisor, fmt::format("{:.0f}\n", iterations));
+  WriteToPipe(pipes_.to_supervisor, fmt::format("{:.0f}\n", iterations));
 }
 
 bool UsesManualTime(const workload::Workload& workload) {
@@ -517,10 +501,16 @@ live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
     else
       registered->UseRealTime();
   }
-  live::Passes passes{.count = [runner] { return runner->CountAll(); }};
-  if (options.explain) passes.parallel = [runner] { return runner->ExplainAll(); };
+  live::Passes passes{.count = [runner] { return runner->OfAll(&Runner::CountLate); }};
+  if (options.explain)
+    passes.parallel = [runner] {
+      auto found = runner->OfAll(&Runner::Explain);
+      runner->EndExplaining();
+      return found;
+    };
   if (options.energy.cpu) passes.idle = [runner] { return runner->MeasureIdle(); };
-  if (options.energy.cpu) passes.energy = [runner] { return runner->MeasureEnergyOfAll(); };
+  if (options.energy.cpu)
+    passes.energy = [runner] { return runner->OfAll(&Runner::MeasureEnergy); };
   return passes;
 }
 

@@ -124,11 +124,12 @@ class Runner {
   std::optional<energy::EnergyResult> MeasureEnergy(const workload::Workload& workload);
   std::optional<Counting> CountLate(const workload::Workload& workload);
 
-  // Run one of these passes for all benchmarks, if they can be prepared outside of Google
-  // Benchmark's loop. Return the results by benchmark name.
-  std::map<std::string, ParallelTime> ExplainAll();
-  std::map<std::string, energy::EnergyResult> MeasureEnergyOfAll();
-  std::map<std::string, Counting> CountAll();
+  // Runs one of these passes for all benchmarks until an interrupt, if they can be prepared outside
+  // of Google Benchmark's loop. Returns the results by benchmark name.
+  template <class Result>
+  std::map<std::string, Result> OfAll(
+      std::optional<Result> (Runner::*pass)(const workload::Workload&));
+  void EndExplaining() { progress_.End(); }  // after Explain for all benchmarks
 
   energy::IdlePowers MeasureIdle();
 
@@ -153,9 +154,6 @@ class Runner {
               double seconds);
   void Fail(benchmark::State& state, BenchmarkState& benchmark, const std::string& message);
   void DescribeFailed(bool is_wrong, record::Record& record) const;
-  template <class Result>
-  std::map<std::string, Result> OfAll(
-      std::optional<Result> (Runner::*pass)(const workload::Workload&));
 
   workload::RunSettings settings_;
   RunnerOptions options_;
