@@ -232,9 +232,8 @@ std::optional<ParallelTime> Runner::Explain(const workload::Workload& workload) 
   const int index = static_cast<int>(std::distance(benchmarks_.begin(), benchmarks_.find(name)));
   const auto begin = [&](ExplainPart part) { progress_.Explain(index, name, part); };
   try {
-    ExplainCall(workload, settings_, *options_.explain,
-                ExplainBudget(*options_.explain, benchmark.wall_seconds), begin,
-                *benchmark.watched);
+    benchmark.watched->Explain(workload, settings_, *options_.explain,
+                               ExplainBudget(*options_.explain, benchmark.wall_seconds), begin);
   } catch (const std::exception&) {
     return std::nullopt;  // the record keeps the profile of the call on all threads
   }

@@ -60,7 +60,7 @@ struct RunnerOptions {
   bool interleaved = false;
   bool own_seconds = false;  // records always have dlroof's times, never Google Benchmark's
   // Set in --dlroof_explain runs: profile the parallel regions of each call after its repetitions,
-  // and run ExplainCall after all benchmarks.
+  // and run WatchedCalls::Explain after all benchmarks.
   std::optional<ExplainOptions> explain;
   int benchmarks = 0;           // number of benchmarks that run, for the progress of `explain`
   std::size_t repetitions = 0;  // most repetitions of a benchmark; 0: unknown
