@@ -103,10 +103,6 @@ bool IsBenchmarkFlag(std::string_view arg) {
   return arg.starts_with("--benchmark_") || arg.starts_with("--v=") || arg == "--v";
 }
 
-std::optional<std::string> FileName(const std::string& value) {
-  return value.empty() ? std::nullopt : std::optional(value);
-}
-
 constexpr KeyRow<OutputFormat> kFormats[] = {
     {OutputFormat::kJson, "json"}, {OutputFormat::kCsv, "csv"}, {OutputFormat::kTable, "console"}};
 
@@ -332,7 +328,8 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
   if (flags.repetitions < 1)
     throw BadInput("--benchmark_repetitions={}: expected a number of at least 1", repetitions);
   flags.display = ValueIn(kFormats, BenchmarkFlag(args, "format")).value_or(OutputFormat::kTable);
-  flags.out_file = FileName(BenchmarkFlag(args, "out"));
+  flags.out_file = SetBenchmarkFlag(args, "out");
+  if (flags.out_file == "") flags.out_file.reset();
   flags.out_format =
       ValueIn(kFormats, BenchmarkFlag(args, "out_format")).value_or(OutputFormat::kJson);
 }

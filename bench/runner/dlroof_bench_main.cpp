@@ -28,12 +28,6 @@
 namespace dlroof::runner {
 namespace {
 
-bool ListedSuites(const BenchFlags& flags) {
-  const bool asked = suites::AsksForSuiteList(flags.suites);
-  if (asked) std::cout << suites::SuiteList();
-  return asked;
-}
-
 std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& devices) {
   const auto& choice = devices.choice;
   auto suites =
@@ -120,7 +114,10 @@ int Run(std::vector<std::string> args) {
   BenchFlags flags;
   const auto command = Initialize(args, flags);
   if (flags.onednn) workload::UseLibraryFile("onednn", *flags.onednn, "--dlroof_onednn");
-  if (ListedSuites(flags)) return 0;
+  if (suites::AsksForSuiteList(flags.suites)) {
+    std::cout << suites::SuiteList();
+    return 0;
+  }
 
   workload::RunSettings settings = Settings(flags);
   const auto devices = FindDevices(flags);

@@ -83,10 +83,9 @@ const Command& Find(const Command& program, const std::vector<std::string>& word
 }
 
 const Option* AfterDashes(const Command& command) {
-  const auto found = std::ranges::find_if(command.options, [](const Option& option) {
+  return FindIf(command.options, [](const Option& option) {
     return option.rules.type == kFlag || option.rules.type == kProgram;
   });
-  return found == command.options.end() ? nullptr : &*found;
 }
 
 }  // namespace

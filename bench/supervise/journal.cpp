@@ -15,6 +15,7 @@
 #include "counters/base/files.h"
 #include "counters/base/json_members.h"
 #include "counters/base/json_text.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::supervise {
 
@@ -151,9 +152,7 @@ void JournalFile::Remove() { unlink(path_.c_str()); }
 namespace {
 
 const Part* FailureIn(const std::vector<Part>& parts) {
-  const auto found =
-      std::ranges::find_if(parts, [](const Part& part) { return part.failure.has_value(); });
-  return found == parts.end() ? nullptr : &*found;
+  return FindIf(parts, [](const Part& part) { return part.failure.has_value(); });
 }
 
 // Returns the entry that Google Benchmark writes for a failed benchmark.
