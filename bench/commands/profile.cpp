@@ -9,6 +9,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "bench/commands/commands.h"
 #include "bench/gpu_loader/loader.h"

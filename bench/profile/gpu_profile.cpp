@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "baselines/programs/gpu_program.h"
 #include "baselines/programs/program_summary.h"
