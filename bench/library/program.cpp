@@ -129,7 +129,6 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   runner::CheckMachineFiles(flags_, devices_);
   if (const auto warning = runner::CountersWarning(flags_.counters)) std::cerr << *warning;
   quota_ = runner::WatchQuota(cpu::FactsOfThisProcess(energy::SysfsRoot()));
-  if (flags_.turn_pipes) turns_.emplace(*flags_.turn_pipes);
   caches::SimulateCallsOf(program_);
   StopOnInterrupt();
 
@@ -160,8 +159,7 @@ void Program::Begin() {
   if (runner_) return;
   List();
   auto options = runner::Options(flags_, static_cast<int>(names_.size()), true,
-                                 AnyTimesItself(names_), devices_, *session_, turns_);
-  options.quota = quota_.get();
+                                 AnyTimesItself(names_), devices_, *session_, quota_.get());
   options.own_seconds = true;
   // With its own main function the program determines the number of repetitions.
   if (own_main_) options.stop.reset();

@@ -85,7 +85,6 @@ class Program {
   runner::Devices devices_;
   std::shared_ptr<gpu::GpuClock> gpu_;
   std::unique_ptr<runner::QuotaWatch> quota_;
-  std::optional<runner::TurnClient> turns_;
   std::unique_ptr<live::Session> session_;
   std::unique_ptr<runner::Runner> runner_;
   std::unique_ptr<runner::RunReporters> reporters_;

@@ -137,8 +137,6 @@ int Run(std::vector<std::string> args) {
   RefuseThreadLimit(MostThreads(chosen, settings));
   const auto quota = WatchQuota(cpu::FactsOfThisProcess(energy::SysfsRoot()));
   if (const auto warning = CountersWarning(flags.counters)) std::cerr << *warning;
-  std::optional<TurnClient> turns;
-  if (flags.turn_pipes) turns.emplace(*flags.turn_pipes);
   StopOnInterrupt();
 
   const auto needs = NeedsOf(workloads, chosen, settings, flags.explain);
@@ -151,8 +149,7 @@ int Run(std::vector<std::string> args) {
     return specified.empty() ? Machines(flags, needs, devices) : specified;
   });
   auto options = Options(flags, static_cast<int>(chosen.size()), needs.cpu, needs.gpu, devices,
-                         session, turns);
-  options.quota = quota.get();
+                         session, quota.get());
   const auto stop = RuleFrom(flags);
   options.repetitions =
       static_cast<std::size_t>(stop ? OfferedRepetitions(*stop, flags) : flags.repetitions);

@@ -56,7 +56,7 @@ void WriteHtml(const live::Session& session, const std::string& path) {
   WriteFile(path, page.str());
 }
 
-runner::GpuOpener OpenerOf(const Devices& devices) {
+GpuOpener OpenerOf(const Devices& devices) {
   if (!devices.HasGpu()) return {};
   return [gpu = devices.gpu] { return gpu.module->clock(gpu.device.number); };
 }
@@ -192,11 +192,10 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
 }
 
 RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
-                      const Devices& devices, live::Session& session,
-                      std::optional<TurnClient>& turns) {
+                      const Devices& devices, live::Session& session, const QuotaWatch* quota) {
   return {.open_gpu = OpenerOf(devices),
           .session = &session,
-          .turns = turns ? &*turns : nullptr,
+          .turns = flags.turn_pipes,
           .best_state = [&session](int team) { return BestState(session, team); },
           .gpu = {.min_seconds = flags.min_seconds, .steady = flags.gpu_steady},
           .stop = RuleFrom(flags),
@@ -204,7 +203,8 @@ RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bo
           .interleaved = flags.interleaved,
           .explain = ExplainOptionsOf(flags),
           .benchmarks = benchmarks,
-          .energy = EnergyPassOf(flags, cpu_runs, gpu_runs)};
+          .energy = EnergyPassOf(flags, cpu_runs, gpu_runs),
+          .quota = quota};
 }
 
 RunReporters::RunReporters(live::Session& session, const BenchFlags& flags, const QuotaWatch* quota)

@@ -170,7 +170,7 @@ bool EnergyPass::Measures(const std::string& device) const {
   return cpu && (device == "gpu" || !cpu->from.empty());
 }
 
-energy::IdlePowers IdlePowersOf(const EnergyPass& pass, runner::Timer& gpu) {
+energy::IdlePowers IdlePowersOf(const EnergyPass& pass, Timer& gpu) {
   const auto idle = [](const energy::EnergyMeter& meter, double seconds) {
     return energy::MeasureIdlePower(
         meter, [&] { SleepSeconds(seconds); }, cpu::WallSeconds);
@@ -188,7 +188,7 @@ energy::IdlePowers IdlePowersOf(const EnergyPass& pass, runner::Timer& gpu) {
 }
 
 energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
-                                  const workload::PreparedCall& call, const runner::Timer& timer,
+                                  const workload::PreparedCall& call, const Timer& timer,
                                   const EnergyPass& pass) {
   const bool gpu = workload.name.device == "gpu";
   if (!pass.Measures(workload.name.device)) return {};
@@ -200,7 +200,7 @@ energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
                                 StoppedByInterrupt, energy::CpuSecondsOfOthers});
 }
 
-runner::Timer& PreparedCalls::TimerOf(const workload::Workload& workload) {
+Timer& PreparedCalls::TimerOf(const workload::Workload& workload) {
   if (workload.name.device == "gpu") return gpu_;
   return cpu_;
 }
@@ -245,7 +245,7 @@ workload::RunSettings PreparedCalls::Settings() const {
 }
 
 workload::PreparedCall PreparedCalls::Make(const workload::Workload& workload) {
-  runner::Timer& timer = TimerOf(workload);
+  Timer& timer = TimerOf(workload);
   threads_ = timer.Threads(workload, settings_.threads);
   timer.Open();
   Pin();

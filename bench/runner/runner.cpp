@@ -28,7 +28,7 @@ class WallTime {
 };
 
 // Returns the kernels and launches in the call's CUDA graph; sets call.gpu->kernels to their names.
-Counting KernelsOf(runner::Timer& timer, workload::PreparedCall& call) {
+Counting KernelsOf(Timer& timer, workload::PreparedCall& call) {
   constexpr const char* kSource = "graph";
   Counting counting;
   try {
@@ -102,8 +102,10 @@ Runner::Runner(workload::RunSettings settings, const RunnerOptions& options)
     : settings_(std::move(settings)),
       options_(options),
       progress_(options.explain, options.benchmarks, cpu::WallSeconds),
-      calls_(settings_, {options.best_state, options.turns != nullptr, options.keep_noisy},
-             {options.open_gpu, options.gpu}) {}
+      calls_(settings_, {options.best_state, options.turns.has_value(), options.keep_noisy},
+             {options.open_gpu, options.gpu}) {
+  if (options.turns) turns_.emplace(*options.turns);
+}
 
 void Runner::Run(benchmark::State& state, const workload::Workload& workload) {
   auto& benchmark = StateOf(workload);
@@ -111,22 +113,21 @@ void Runner::Run(benchmark::State& state, const workload::Workload& workload) {
   if (benchmark.failed) return SkipRest(state, workload);
   const WallTime wall(benchmark.wall_seconds);
   try {
-    auto* const turns = options_.turns;
     if (next.wanted) Prepare(benchmark);
-    if (!next.wanted || (turns != nullptr && !turns->WaitForTurn())) {
+    if (!next.wanted || (turns_ && !turns_->WaitForTurn())) {
       VerifyAgain(benchmark);
       return SkipRest(state, workload);
     }
     const double begin = cpu::WallSeconds();
     if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
-    if (turns != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
+    if (turns_ || next.pause_seconds > 0) WarmUp(workload.cache);
     const auto throttled = Throttled();
     const auto timed = calls_.TimerOf(workload).Time(
         state, calls_.Call(), PartOf(workload, state, benchmark.calls_per_part.value()));
     benchmark.throttled = benchmark.throttled + (Throttled() - throttled);
     if (IsWatched(workload)) Watch(benchmark);
     Attach(state, benchmark, timed, cpu::WallSeconds() - begin);
-    if (turns != nullptr) turns->EndTurn(static_cast<double>(state.iterations()));
+    if (turns_) turns_->EndTurn(static_cast<double>(state.iterations()));
     if (!benchmark.timed_algorithm && (IsStored(workload) || calls_.CountsLater(workload) ||
                                        options_.energy.Measures(workload.name.device)))
       benchmark.timed_algorithm = calls_.Call().algorithm;
@@ -309,12 +310,12 @@ void Runner::Store(const workload::Workload& workload) {
 
 // Decides whether another repetition follows. The first two always run, because Google Benchmark
 // may still be searching the iteration count.
-runner::NextRepetition Runner::Next(const BenchmarkState& benchmark) const {
+NextRepetition Runner::Next(const BenchmarkState& benchmark) const {
   if (!options_.stop || benchmark.all_repetitions || benchmark.record.repetitions.size() < 2)
     return {};
   if (options_.explain && IsTimedLongEnough(*options_.explain, benchmark.wall_seconds))
     return {false, 0};
-  return runner::NextAfter(benchmark.record.repetitions, benchmark.spent_seconds, *options_.stop);
+  return NextAfter(benchmark.record.repetitions, benchmark.spent_seconds, *options_.stop);
 }
 
 void Runner::Remember(const record::Repetition& repetition, double seconds,
@@ -404,8 +405,8 @@ Counting Runner::Count(const workload::Workload& workload, const workload::Prepa
 
 // Adds a repetition, which took `seconds` [s] of wall time in all, to the benchmark's record, and
 // its numbers to Google Benchmark's state.
-void Runner::Attach(benchmark::State& state, BenchmarkState& benchmark,
-                    const runner::TimedLoop& timed, double seconds) {
+void Runner::Attach(benchmark::State& state, BenchmarkState& benchmark, const TimedLoop& timed,
+                    double seconds) {
   benchmark.started = true;
   Remember(timed.repetition, seconds, benchmark);
   auto& record = benchmark.record;
