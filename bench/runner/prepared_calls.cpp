@@ -59,14 +59,6 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
   return request;
 }
 
-// Adds notes on why GPU sources cannot count. The run's context does not say it, because it is made
-// before the GPU is opened. If the user chose a source by name, CountCall has added its note.
-void AddUnavailableSources(std::string_view choice, Counting& counting) {
-  if (choice != kAutoCounters) return;
-  for (const auto& [source, reason] : UnavailableSources(choice, "gpu", AllCounterSources()))
-    counting.notes.push_back({source, {}, reason.text});
-}
-
 const CounterSource* Source(std::string_view name, std::string_view device) {
   for (const CounterSource& source : AllCounterSources())
     if (source.name == name && source.device == device) return &source;
@@ -88,7 +80,12 @@ Counting CountPrepared(const workload::Workload& workload, const workload::Prepa
   if (settings.counters != kNoCounters)
     counting = CountCall(settings.counters, device, Request(workload, call, settings, ready),
                          AllCounterSources());
-  if (device == "gpu") AddUnavailableSources(settings.counters, counting);
+  // Says why GPU sources cannot count. The run's context does not, because it is made before the
+  // GPU is opened. If the user chose a source by name, CountCall has added its note.
+  if (device == "gpu" && settings.counters == kAutoCounters)
+    for (const auto& [source, reason] :
+         UnavailableSources(settings.counters, device, AllCounterSources()))
+      counting.notes.push_back({source, {}, reason.text});
   Work& modelled = counting.work[Provenance::kModelled];
   Work closed = call.modelled;
   closed.bytes.insert(modelled.bytes.begin(), modelled.bytes.end());
