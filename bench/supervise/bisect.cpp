@@ -96,6 +96,14 @@ std::string ProgramIn(const Request& request, const std::string& folder) {
   return fs::absolute(fs::path(folder) / request.program).string();
 }
 
+// Builds a commit in the worktree. Returns the path of its program. Throws BadInput if that fails.
+std::string BuildCommit(const Request& request, const Worktree& tree, const std::string& commit) {
+  tree.CheckOut(commit);
+  if (const auto reason = Build(request, tree.path()))
+    throw BadInput("{}: {}", Short(commit), reason->text);
+  return ProgramIn(request, tree.path());
+}
+
 std::string TextOf(const statistics::Judgement& of_good) {
   return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %)", 100 * (of_good.ratio - 1),
                      100 * (of_good.ci95.first - 1), 100 * (of_good.ci95.second - 1));
@@ -141,12 +149,10 @@ class Bisection {
     const Worktree good(request_.repository, folder_ + "/good", request_.folder.has_value());
     const Worktree step(request_.repository, folder_ + "/step", request_.folder.has_value());
     log_ << fmt::format("building {} (GOOD)\n", Title(good_));
-    BuildOrRefuse(good, good_);
-    good_program_ = ProgramIn(request_, good.path());
+    good_program_ = BuildCommit(request_, good, good_);
     log_ << fmt::format("building {} (BAD)\n", Title(bad_));
-    BuildOrRefuse(step, bad_);
-    const auto whole = Measure(request_, good_program_, ProgramIn(request_, step.path()),
-                               request_.min_effect, log_);
+    const auto bad_program = BuildCommit(request_, step, bad_);
+    const auto whole = Measure(request_, good_program_, bad_program, request_.min_effect, log_);
     if (!whole) throw BadInput("{}: has no time in both commits", request_.name);
     log_ << fmt::format("{} (BAD): {}\n", Short(bad_), TextOf(*whole));
     if (!statistics::IsChange(whole->verdict)) {
@@ -178,12 +184,6 @@ class Bisection {
   std::string Title(const std::string& commit) const {
     return text::Printable(
         GitText(request_.repository, {"log", "-1", "--abbrev=12", "--format=%h %s", commit}));
-  }
-
-  void BuildOrRefuse(const Worktree& tree, const std::string& commit) const {
-    tree.CheckOut(commit);
-    if (const auto reason = Build(request_, tree.path()))
-      throw BadInput("{}: {}", Short(commit), reason->text);
   }
 
   // Tests a commit: it is like BAD if its time has changed by more than half of BAD's change.
@@ -250,10 +250,7 @@ int Step(const Request& request, std::ostream& log) {
   if (!stored) {
     const TemporaryFolder temporary;
     const Worktree tree(repository, temporary / "good", false);
-    tree.CheckOut(good);
-    if (const auto reason = Build(request, tree.path()))
-      throw BadInput("{}: {}", Short(good), reason->text);
-    stored = programs.Keep(good, ProgramIn(request, tree.path()), history::kUsualLimit).program;
+    stored = programs.Keep(good, BuildCommit(request, tree, good), history::kUsualLimit).program;
   }
   const auto root = GitText(repository, {"rev-parse", "--show-toplevel"});
   if (const auto reason = Build(request, root)) {
