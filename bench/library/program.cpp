@@ -114,6 +114,7 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   own_main_ = own_main;
   if (const auto simulated = runner::SimulatedCallIn(arguments)) {
     simulated_ = simulated->name;
+    restoring_ = {program_};
     flags_.seed = simulated->seed;
     initialized_ = true;
     return {arguments.front()};
