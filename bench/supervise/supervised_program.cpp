@@ -17,6 +17,7 @@
 #include "bench/workload/workload.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
+#include "counters/base/program.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/text/text.h"
@@ -124,10 +125,7 @@ ListedBenchmarks ListBenchmarks(const std::string& program,
 }
 
 std::string BenchProgram(const std::optional<std::string>& specified) {
-  if (specified) return *specified;
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (self.parent_path() / "dlroof_bench").string();
+  return specified.value_or((ProgramPath().parent_path() / "dlroof_bench").string());
 }
 
 std::string ExactFilter(const std::string& listed) {
