@@ -147,8 +147,7 @@ constexpr auto kFieldsOf<KernelFacts> =
 
 template <>
 constexpr auto kFieldsOf<LaunchedKernel> = std::array{
-    // `facts` has no JSON object of its own: its members are beside "name" and "launches". The
-    // field
+    // `facts` has no JSON object of its own: its members are beside "name" and "launches". The field
     // "blocks" reads and writes all of them; without it there are no facts.
     JsonField<LaunchedKernel>{"blocks",
                               [](const JsonMember& member, LaunchedKernel& kernel) {
