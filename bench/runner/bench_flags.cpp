@@ -54,12 +54,9 @@ bool IsOn(const std::vector<std::string>& args, const std::string& name) {
 }
 
 // Returns the time [s] in "0.03" or "0.03s"; nullopt for other text, e.g. "10x" (iterations).
-std::optional<double> Seconds(const std::string& text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
-  if (error != std::errc() || !(rest.empty() || rest == "s")) return std::nullopt;
-  return seconds;
+std::optional<double> Seconds(std::string_view text) {
+  if (text.ends_with('s')) text.remove_suffix(1);
+  return ParseNumber<double>(text);
 }
 
 bool IsSince(std::string_view since, std::string_view version) {

@@ -40,13 +40,6 @@ std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& device
   return suites;
 }
 
-// Returns whether --benchmark_filter selects the benchmark. Google Benchmark matches names with
-// "/real_time" or "/manual_time" appended.
-bool Runs(const workload::Workload& workload, const std::string& filter) {
-  return KeptByFilter(
-      filter, record::ListedName(workload::ToText(workload.name), UsesManualTime(workload)));
-}
-
 using Workloads = std::vector<workload::Workload>;
 
 // Returns the largest number of threads of a selected CPU benchmark, or 0 if none is selected.
@@ -126,7 +119,11 @@ int Run(std::vector<std::string> args) {
   const auto suites = Suites(flags, devices);
   const auto workloads = suites::WorkloadsOf(suites);
   auto chosen = workloads;
-  std::erase_if(chosen, [&](const auto& workload) { return !Runs(workload, flags.filter); });
+  // Google Benchmark matches names with "/real_time" or "/manual_time" appended.
+  std::erase_if(chosen, [&](const auto& workload) {
+    const auto name = workload::ToText(workload.name);
+    return !KeptByFilter(flags.filter, record::ListedName(name, UsesManualTime(workload)));
+  });
   RefuseEmptySelection(flags, chosen.size(), workloads.size());
   if (flags.lists_only) {
     for (const auto& workload : chosen) std::cout << workload::NameOf(workload) << '\n';

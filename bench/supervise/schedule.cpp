@@ -44,7 +44,9 @@ std::string ListedBy(const ListedPair& pair, std::size_t side) {
 // are spread over the run. Writes each result to the journal before the next measurement.
 class Schedule {
  public:
-  Schedule(OpenRun& run, std::ostream& log, int rounds) : run_(run), log_(log), rounds_(rounds) {}
+  Schedule(OpenRun& run, std::ostream& log, int rounds) : run_(run), log_(log), rounds_(rounds) {
+    for (const auto& pair : benchmarks()) parts_.try_emplace(pair.contender);
+  }
   virtual ~Schedule() = default;
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
@@ -72,9 +74,7 @@ class Schedule {
   std::size_t sides() const { return request().programs.size(); }
   // Returns the results of program `side` (0: BASE or the only program) for the benchmark.
   const Parts& PartsOf(const ListedPair& benchmark, std::size_t side) const {
-    static const Parts none;
-    const auto found = parts_.find(benchmark.contender);
-    return found == parts_.end() ? none : found->second.at(side);
+    return parts_.at(benchmark.contender).at(side);
   }
   record::Record RecordOfSide(const ListedPair& benchmark, std::size_t side) const {
     return RecordOf(ListedBy(benchmark, side), PartsOf(benchmark, side));
@@ -242,14 +242,12 @@ class InterleavedRun : public Schedule {
  public:
   InterleavedRun(OpenRun& run, std::ostream& log)
       : Schedule(run, log, statistics::kLooks.back()),
-        rule_{static_cast<int>(run.header().benchmarks.size()), run.request().min_effect} {}
+        rule_{static_cast<int>(run.header().benchmarks.size()), run.request().min_effect} {
+    for (const auto& pair : benchmarks()) progress_.try_emplace(pair.contender);
+  }
 
  private:
-  const Progress& ProgressOf(const ListedPair& pair) const {
-    static const Progress none;
-    const auto found = progress_.find(pair.contender);
-    return found == progress_.end() ? none : found->second;
-  }
+  const Progress& ProgressOf(const ListedPair& pair) const { return progress_.at(pair.contender); }
 
   bool IsLeft(const ListedPair& pair, int block) const override {
     return !ProgressOf(pair).settled && std::ssize(PartsOf(pair, 1)) <= block;
