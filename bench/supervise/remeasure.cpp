@@ -165,30 +165,24 @@ class Remeasurement {
       const auto names = history::UnclearNames(settled_.result, decided_);
       if (names.empty()) return;
       Announce(names, "in further processes");
-      const auto* rerun = MeasureAlone(names, number);
-      if (rerun == nullptr) return;
+      const auto runs = Measured({.programs = {settings_.program},
+                                  .arguments = settings_.arguments,
+                                  .budget_seconds = SecondsLeft(),
+                                  .processes = ProcessesOf(contender_.file),
+                                  .retries = 0},
+                                 names, log_);
+      if (runs.empty()) return;
+      settled_.runs.push_back({fmt::format("rerun {}", number), runs.front()});
+      const auto& rerun = settled_.runs.back();
       settled_.again.insert(names.begin(), names.end());
-      pooled = Pooled(*pooled, *rerun);
-      CheckRerun(*pooled, *rerun);
+      pooled = Pooled(*pooled, rerun);
+      CheckRerun(*pooled, rerun);
       settled_.result = compare_(*pooled);
-      Confirm(*rerun, settled_.result);
+      Confirm(rerun, settled_.result);
       for (const auto& row : settled_.result.rows)
         if (row.verdict == statistics::Verdict::kSlower && settled_.again.contains(row.name()))
           decided_.insert(row.name());  // slower in NEW and in the further run
     }
-  }
-
-  // Measures NEW's benchmarks `names` again. Returns the run, or null if nothing was measured.
-  const compare::NamedRun* MeasureAlone(const std::vector<std::string>& names, int number) {
-    const auto runs = Measured({.programs = {settings_.program},
-                                .arguments = settings_.arguments,
-                                .budget_seconds = SecondsLeft(),
-                                .processes = ProcessesOf(contender_.file),
-                                .retries = 0},
-                               names, log_);
-    if (runs.empty()) return nullptr;
-    settled_.runs.push_back({fmt::format("rerun {}", number), runs.front()});
-    return &settled_.runs.back();
   }
 
   // Returns a copy of the run with the repetitions of `rerun` appended.
