@@ -251,9 +251,9 @@ class TurnClientTest : public testing::Test {
   std::vector<record::Record> RunWith(const std::string& turns, fakes::RunLog& log) {
     EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
     close(from_[1]);
-    TurnClient client({.from_supervisor = from_[0], .to_supervisor = to_[1]});
     auto records =
-        fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, {.turns = &client});
+        fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log)}, {},
+                       {.turns = TurnPipes{.from_supervisor = from_[0], .to_supervisor = to_[1]}});
     close(to_[1]);
     return records;
   }
