@@ -181,7 +181,8 @@ class ForegroundLoop {
                                       {gathering ? -1 : streams_.ours.get(), POLLIN, 0}}};
       const int ready =
           poll(asked.data(), asked.size(), gathering ? gather_ms_ : std::min(wait, LeftMs()));
-      if (ready == 0 && !gathering) Idle();
+      if (ready == 0 && !gathering && request_.idle && !request_.idle(cpu::WallSeconds() - begin_))
+        Close(true);
       wait = ready == 0 && !gathering ? kTickMs : kMomentMs;
       gathering = asked[2].revents != 0 && ReadPiece() && streams_.room > 0;
       if (asked[1].revents != 0) PassSignals();
@@ -208,10 +209,6 @@ class ForegroundLoop {
     if (late >= 0 && !result_.out_of_time) kill(pid_, SIGTERM);
     result_.out_of_time = result_.out_of_time || late >= 0;
     if (late >= kGraceSeconds) kill(pid_, SIGKILL);
-  }
-
-  void Idle() {
-    if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) Close(true);
   }
 
   // Stops reading. `nobody_reads`: sends the writer SIGPIPE, as a pipe would, because a socket

@@ -109,7 +109,6 @@ class LogSeparator {
   bool DrainOwn(Output& output);
   bool DrainLine(Output& output);
   void BeginLine(std::size_t marker);
-  void EndLine(Output& output);
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
   bool in_line_ = false;  // within a line of oneDNN

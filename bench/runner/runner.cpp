@@ -125,7 +125,12 @@ void Runner::Run(benchmark::State& state, const workload::Workload& workload) {
     const auto timed = calls_.TimerOf(workload).Time(
         state, calls_.Call(), PartOf(workload, state, benchmark.calls_per_part.value()));
     benchmark.throttled = benchmark.throttled + (Throttled() - throttled);
-    if (IsWatched(workload)) Watch(benchmark);
+    if (options_.explain && workload.name.device == "cpu" &&
+        workload.cache == workload::CacheState::kWarm) {
+      if (!benchmark.watched) benchmark.watched.emplace();
+      benchmark.watched->Add(calls_.Call(), calls_.Settings().threads,
+                             benchmark.calls_per_part.value());
+    }
     Attach(state, benchmark, timed, cpu::WallSeconds() - begin);
     if (turns_) turns_->EndTurn(static_cast<double>(state.iterations()));
     if (!benchmark.timed_algorithm && (IsStored(workload) || calls_.CountsLater(workload) ||
@@ -330,17 +335,6 @@ void Runner::Remember(const record::Repetition& repetition, double seconds,
   benchmark.spent_seconds += seconds;
   if (options_.keep_noisy) return;
   record::MarkNoisy(all);
-}
-
-bool Runner::IsWatched(const workload::Workload& workload) const {
-  return options_.explain && workload.name.device == "cpu" &&
-         workload.cache == workload::CacheState::kWarm;
-}
-
-void Runner::Watch(BenchmarkState& benchmark) {
-  if (!benchmark.watched) benchmark.watched.emplace();
-  benchmark.watched->Add(calls_.Call(), calls_.Settings().threads,
-                         benchmark.calls_per_part.value());
 }
 
 void Runner::Prepare(BenchmarkState& benchmark) {

@@ -143,8 +143,6 @@ class Runner {
   void Store(const workload::Workload& workload);
   NextRepetition Next(const BenchmarkState& benchmark) const;
   void Remember(const record::Repetition& repetition, double seconds, BenchmarkState& benchmark);
-  bool IsWatched(const workload::Workload& workload) const;
-  void Watch(BenchmarkState& benchmark);
   void Prepare(BenchmarkState& benchmark);
   void VerifyAgain(BenchmarkState& benchmark);
   void WarmUp(workload::CacheState cache);
