@@ -15,6 +15,7 @@
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "counters/base/program.h"
 
@@ -85,22 +86,18 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
 }
 
 supervise::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inputs,
-                                    const compare::CompareOptions& options) {
+                                    const supervise::CompareRun& compare_new,
+                                    std::optional<double> min_effect) {
   const history::Builds builds(history::FolderBeside(flags.database.value_or("perf.sqlite")));
   const auto stored = inputs.stored.empty() ? builds.Find(history::CommitOf(inputs.base.file))
                                             : history::NewestProgram(builds, inputs.stored);
   supervise::Settings settings{.program = supervise::BenchProgram(flags.program),
                                .arguments = flags.arguments,
-                               .budget_seconds = flags.budget_seconds};
+                               .budget_seconds = flags.budget_seconds,
+                               .min_effect = min_effect};
   if (stored) settings.stored_program = stored->run;
   StopOnInterrupt();
-  auto settled = supervise::Settle(
-      inputs.contender,
-      [&](const compare::NamedRun& contender, const compare::CompareOptions& with) {
-        return inputs.stored.empty() ? compare::Compare(inputs.base, contender, with)
-                                     : compare::CompareWithStored(inputs.stored, contender, with);
-      },
-      options, settings, std::cerr);
+  auto settled = supervise::Settle(inputs.contender, compare_new, settings, std::cerr);
   std::cerr << fmt::format(
       "measured again: {} benchmarks, {} of them interleaved with {}; "
       "{} could still be slower\n",
@@ -148,12 +145,13 @@ int RunCompare(const CompareFlags& given) {
     inputs.earlier = history::RunsBefore(history, inputs.base);
     options.earlier = inputs.earlier;
   }
+  const auto compare_new = [&](const compare::NamedRun& contender) {
+    return inputs.stored.empty() ? compare::Compare(inputs.base, contender, options)
+                                 : compare::CompareWithStored(inputs.stored, contender, options);
+  };
   std::optional<supervise::Settled> settled;
-  if (now) settled = CompareAndSettle(flags, inputs, options);
-  auto result = settled ? settled->result
-                : inputs.stored.empty()
-                    ? compare::Compare(inputs.base, inputs.contender, options)
-                    : compare::CompareWithStored(inputs.stored, inputs.contender, options);
+  if (now) settled = CompareAndSettle(flags, inputs, compare_new, options.min_effect);
+  auto result = settled ? settled->result : compare_new(inputs.contender);
   if (inputs.rerun) supervise::Confirm(*inputs.rerun, result);
   Write(result, {result.base, inputs.contender.where, flags.all_rows}, flags.format);
   if (const auto few = compare::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
@@ -162,8 +160,8 @@ int RunCompare(const CompareFlags& given) {
 
 Command MakeCompare() {
   auto flags = std::make_shared<CompareFlags>();
-  std::vector<std::string> formats;
-  for (const auto& writer : compare::ComparisonWriters()) formats.emplace_back(writer.format);
+  const auto formats =
+      VectorOf<std::string>(compare::ComparisonWriters(), &compare::ComparisonWriter::format);
   const auto formats_text = fmt::format("{} (default table)", fmt::join(formats, ", "));
   return {
       .name = "compare",

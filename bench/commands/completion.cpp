@@ -13,26 +13,17 @@
 namespace dlroof::commands {
 namespace {
 
-using runner::Completion;
-
-Completion WordsOrFiles(std::vector<std::string> words, bool comma = false) {
-  return {.words = std::move(words), .paths = Completion::Paths::kFiles, .comma = comma};
-}
-
-std::vector<std::string> NamesOf(const std::vector<EmbeddedFile>& files) {
-  return VectorOf<std::string>(files, [](const auto& file) { return file.name; });
-}
-
 runner::TypeCompletions Types() {
   const auto gpus = machine_file::KnownGpuNames();
-  return {{runner::kFile, WordsOrFiles({})},
-          {runner::kFolder, {.paths = Completion::Paths::kFolders}},
-          {runner::kSuite, WordsOrFiles(NamesOf(suites::BuiltInSuites()), true)},
-          {runner::kMachine, WordsOrFiles({gpus.begin(), gpus.end()})},
-          {runner::kBenchmark, WordsOrFiles({})},
-          {runner::kFlag, {.bench_flags = true}},
-          {runner::kProgram, {.any_program = true}},
-          {"DEVICE", {.words = {"auto", "cpu", "gpu"}}}};
+  return {{runner::kFile, {" file"}},
+          {runner::kFolder, {" folder"}},
+          {runner::kSuite,
+           {" list file", VectorOf<std::string>(suites::BuiltInSuites(), &EmbeddedFile::name)}},
+          {runner::kMachine, {" file", {gpus.begin(), gpus.end()}}},
+          {runner::kBenchmark, {" file"}},
+          {runner::kFlag, {" flags"}},
+          {runner::kProgram, {" program"}},
+          {"DEVICE", {"", {"auto", "cpu", "gpu"}}}};
 }
 
 Command MakeCompletion() {

@@ -81,11 +81,9 @@ void ReportLimits(const cpu::LimitFacts& facts) {
 }
 
 void ReportClocks(double seconds, const cpu::LimitFacts& limits) {
-  const auto quota = cpu::QuotaFrom(limits);
-  std::optional<runner::QuotaWatch> watched;
-  if (quota) watched.emplace(*quota, limits.read);
+  const auto quota = runner::WatchQuota(limits);
   const auto watch = cpu::WatchFreezes(seconds);
-  const auto stopped = watched ? watched->Stopped(watched->Read()) : std::nullopt;
+  const auto stopped = quota ? quota->Stopped(quota->Read()) : std::nullopt;
   const double lost = std::accumulate(watch.gaps.begin(), watch.gaps.end(), 0.0);
   if (watch.gaps.empty()) {
     Line("clocks",

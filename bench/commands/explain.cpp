@@ -41,9 +41,9 @@ std::string RunJson(const roofline::PlacedRun& run, const std::string&) {
 }
 
 // Measures the benchmarks. dlroof_bench writes the run file to the first path *.json in `outputs`,
-// where an interrupt leaves what was measured, or to `folder`. Removes this path from `outputs`.
-std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFolder& folder,
-                                   std::vector<std::string>& outputs) {
+// where an interrupt leaves what was measured. Removes this path from `outputs`.
+std::optional<record::RunFile> Measure(const ExplainFlags& flags,
+                                       std::vector<std::string>& outputs) {
   std::optional<std::string> whole;
   const auto json = std::ranges::find_if(
       outputs, [](const std::string& path) { return path.ends_with(".json"); });
@@ -51,7 +51,6 @@ std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFol
     whole = *json;
     outputs.erase(json);
   }
-  StopOnInterrupt();
   return supervise::MeasureExplained(
       {.command = "explain",
        .names = flags.what,
@@ -62,7 +61,7 @@ std::optional<std::string> Measure(const ExplainFlags& flags, const TemporaryFol
                         ? std::vector<std::string>()
                         : std::vector{fmt::format("--dlroof_explain_seconds={:g}",
                                                   flags.seconds.value_or(kExplainSeconds))}},
-      folder, std::cerr);
+      std::cerr);
 }
 
 Reason MissingBreakdownReason(const record::Record& record) {
@@ -159,14 +158,14 @@ int ExplainAll(const ExplainFlags& flags) {
   const figure::Outputs<roofline::PlacedRun> writers({{"json", RunJson}}, figure::BreakdownScript);
   writers.Check(flags.outputs);
   auto outputs = flags.outputs;
-  const TemporaryFolder folder;
   const bool file =
       flags.what.size() == 1 && std::filesystem::exists(InputPath(flags.what.front()));
   if (file && flags.try_proposal)
     throw BadInput("explain: --try measures: expected benchmark names, not a run file");
-  const auto path = file ? std::optional(flags.what.front()) : Measure(flags, folder, outputs);
-  if (!path) return InterruptCode();
-  const auto run = roofline::PlaceRun(record::ReadRunFile(*path, std::cerr));
+  auto found = file ? std::optional(record::ReadRunFile(flags.what.front(), std::cerr))
+                    : Measure(flags, outputs);
+  if (!found) return InterruptCode();
+  const auto run = roofline::PlaceRun(std::move(*found));
   int exit_code = 0;
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];

@@ -35,18 +35,17 @@ struct GateFlags {
   std::vector<std::string> command;
 };
 
-struct Measured {
-  std::string program;
-  std::vector<std::string> arguments;
-};
-
-Measured ProgramFrom(const std::vector<std::string>& words) {
-  if (words.empty() || words.front().starts_with('-')) return {supervise::BenchProgram(), words};
-  Measured measured{words.front(), {words.begin() + 1, words.end()}};
+supervise::Settings SettingsFrom(const GateFlags& flags) {
+  const auto& words = flags.command;
+  supervise::Settings settings{.budget_seconds = flags.budget_seconds,
+                               .min_effect = ParseShare("--min-effect", flags.min_effect)};
+  const bool own = !words.empty() && !words.front().starts_with('-');
+  settings.program = own ? words.front() : supervise::BenchProgram();
+  settings.arguments.assign(words.begin() + (own ? 1 : 0), words.end());
   std::error_code none;
-  if (std::filesystem::exists(measured.program, none))
-    measured.program = std::filesystem::absolute(measured.program).string();
-  return measured;
+  if (own && std::filesystem::exists(settings.program, none))
+    settings.program = std::filesystem::absolute(settings.program).string();
+  return settings;
 }
 
 // Returns Git's output in the working folder, or "" on failure.
@@ -82,10 +81,9 @@ class Gate {
  public:
   explicit Gate(const GateFlags& flags)
       : flags_(flags),
-        measured_(ProgramFrom(flags.command)),
+        settings_(SettingsFrom(flags)),
         origin_{flags.commit ? *flags.commit : CurrentCommit(), flags.baseline},
         builds_(history::FolderBeside(flags.db)) {
-    options_.min_effect = ParseShare("--min-effect", flags.min_effect);
     if (flags.limit) limit_ = history::ParseSize("--limit", *flags.limit);
   }
 
@@ -113,8 +111,8 @@ class Gate {
     if (!flags_.run) {
       std::ostringstream tables;
       supervise::RunRequest request;
-      request.programs = {measured_.program};
-      request.arguments = measured_.arguments;
+      request.programs = {settings_.program};
+      request.arguments = settings_.arguments;
       request.outputs = {path};
       request.processes = flags_.processes;
       request.tables = &tables;
@@ -160,16 +158,11 @@ class Gate {
 
   int Judge() {
     const auto stored = history::NewestProgram(builds_, baseline_);
-    supervise::Settings settings{.program = measured_.program,
-                                 .arguments = measured_.arguments,
-                                 .budget_seconds = flags_.budget_seconds};
-    if (stored) settings.stored_program = stored->run;
-    const auto settled = supervise::Settle(
-        contender_,
-        [&](const compare::NamedRun& contender, const compare::CompareOptions& options) {
-          return compare::CompareWithStored(baseline_, contender, options);
-        },
-        options_, settings, std::cerr);
+    if (stored) settings_.stored_program = stored->run;
+    const auto compare_new = [&](const compare::NamedRun& contender) {
+      return compare::CompareWithStored(baseline_, contender, {.min_effect = settings_.min_effect});
+    };
+    const auto settled = supervise::Settle(contender_, compare_new, settings_, std::cerr);
     const history::Report report{
         .result = &settled.result,
         .commit = origin_.commit,
@@ -180,7 +173,7 @@ class Gate {
         .interleaved_with =
             settled.interleaved.empty() ? std::nullopt : std::optional(stored->commit),
         .unclear = settled.unclear,
-        .own_program = measured_.program != supervise::BenchProgram()};
+        .own_program = settings_.program != supervise::BenchProgram()};
     Write(report);
     return settled.result.exit_code;
   }
@@ -205,18 +198,17 @@ class Gate {
                              flags_.baseline);
     const bool of_other_program = flags_.run && flags_.command.empty();
     if (origin_.commit.empty() || of_other_program || limit_ == 0) return;
-    const auto kept = builds_.Keep(origin_.commit, measured_.program, limit_);
+    const auto kept = builds_.Keep(origin_.commit, settings_.program, limit_);
     std::cerr << fmt::format("stored the program of {} ({:.1f} MB new, {:.1f} MB in all)\n",
                              origin_.commit, 1e-6 * static_cast<double>(kept.added_bytes),
                              1e-6 * static_cast<double>(kept.all_bytes));
   }
 
   const GateFlags& flags_;
-  Measured measured_;
+  supervise::Settings settings_;
   history::Origin origin_;
   history::Builds builds_;
   std::uintmax_t limit_ = history::kUsualLimit;  // [byte] of all stored programs
-  compare::CompareOptions options_;
   compare::NamedRun contender_;
   std::vector<compare::NamedRun> baseline_;  // oldest first
 };

@@ -3,6 +3,7 @@
 #include "baselines/history/history.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include "bench/commands/commands.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "reporters/document/document.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
@@ -354,13 +356,10 @@ int RunExport(const ExportFlags& flags) {
 
 Command MakeExport() {
   auto flags = std::make_shared<ExportFlags>();
-  std::string formats;
-  std::vector<std::string> names;
-  for (const auto& exporter : history::Exporters()) {
-    formats += fmt::format("{}{} ({})", formats.empty() ? "" : "; ", exporter.format,
-                           exporter.description);
-    names.emplace_back(exporter.format);
-  }
+  const auto& exporters = history::Exporters();
+  const auto texts = VectorOf<std::string>(exporters, [](const auto& exporter) {
+    return fmt::format("{} ({})", exporter.format, exporter.description);
+  });
   return {
       .name = "export",
       .about = "write runs in the formats of other tools",
@@ -370,7 +369,10 @@ Command MakeExport() {
                   Ruled("--last", {.limits = AboveZero{}}, &flags->last,
                         "only the newest N runs of the history (default: all)"),
                   {"--run", &flags->run, "only this run of the history"},
-                  Ruled("--format", {.choices = names, .required = true}, &flags->format, formats),
+                  Ruled("--format",
+                        {.choices = VectorOf<std::string>(exporters, &history::Exporter::format),
+                         .required = true},
+                        &flags->format, fmt::format("{}", fmt::join(texts, "; "))),
                   Ruled("-o,--output", {.type = kFile}, &flags->output,
                         "file to write (default: standard output)")},
       .run = [flags] { return RunExport(*flags); }};

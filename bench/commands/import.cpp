@@ -15,6 +15,7 @@
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/json_text.h"
+#include "counters/base/keys.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
 
@@ -43,8 +44,7 @@ std::vector<imports::ImportFormat> AllFormats() {
 }
 
 std::vector<std::string> FormatNames() {
-  std::vector<std::string> names;
-  for (const auto& format : AllFormats()) names.emplace_back(format.name);
+  auto names = VectorOf<std::string>(AllFormats(), &imports::ImportFormat::name);
   names.emplace_back(kProgram);
   return names;
 }

@@ -19,13 +19,16 @@
 #include "counters/cpu/cpu.h"
 #include "reporters/document/document.h"
 #include "reporters/document/tables.h"
-#include "reporters/text/text.h"
 
 namespace dlroof::commands {
 namespace {
 
-// Returns this machine's ceilings. Throws BadInput if the device cannot be used.
+// Returns this machine's ceilings. Throws BadInput if the device cannot be used, or if CPU pinning
+// or a thread limit of this process would falsify them.
 machine::Machine MachineOf(const std::string& device, const machine_file::MachineOptions& options) {
+  const int allowed = static_cast<int>(cpu::ThisCpu().allowed.size());
+  runner::RefusePinning();
+  runner::RefuseThreadLimit(options.threads.empty() ? allowed : std::ranges::max(options.threads));
   constexpr const char* kFlag = "--device";
   const auto choice = gpu_loader::ParseDevice(device, kFlag);
   if (!choice.gpu_requested) return machine_file::CachedOrMeasuredCpu(options, std::cerr);
@@ -78,14 +81,6 @@ void ShowMachine(MachineFlags flags) {
   if (!StoppedByInterrupt()) std::cerr << "wrote " << *flags.output << '\n';
 }
 
-// Throws BadInput if CPU pinning or a thread limit of this process would falsify ceilings with
-// `threads` threads (if empty: one thread per CPU that the process may use).
-void RefuseLimits(const std::vector<int>& threads) {
-  runner::RefusePinning();
-  runner::RefuseThreadLimit(threads.empty() ? static_cast<int>(cpu::ThisCpu().allowed.size())
-                                            : std::ranges::max(threads));
-}
-
 Command MakeMachine() {
   auto flags = std::make_shared<MachineFlags>();
   return {
@@ -114,7 +109,6 @@ Command MakeMachine() {
             "with the rates of MACHINE (default h100) as an example"},
            Ruled("-o,--output", {.type = kFile}, &flags->output, "also write the machine file")},
       .run = [flags] {
-        if (!flags->named && !flags->as_template) RefuseLimits(flags->measure.threads);
         ShowMachine(*flags);
         return StoppedByInterrupt() ? InterruptCode() : 0;
       }};

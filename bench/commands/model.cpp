@@ -89,23 +89,20 @@ model::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs,
       {gpu.empty() ? std::nullopt : std::optional(gpu), inputs.machine ? &*inputs.machine : nullptr,
        inputs.run ? &*inputs.run : nullptr, flags.run_file.value_or("")});
   report.choice = ChoiceText(flags);
-  std::vector<model::Design> designs;
-  for (const auto& scale : flags.scales) designs.push_back(model::Rescaled(report.base, scale));
+  for (const auto& scale : flags.scales)
+    report.designs.push_back({model::Rescaled(report.base, scale), {}});
   if (flags.sweep) report.axes = model::ParseSweep(*flags.sweep);
   if (report.run) groups.at(0) = model::OnlyPredicted(groups.at(0), report.base.gpu);
-  for (const auto& group : groups) report.groups.push_back(model::Predict(group, report.base));
-  if (report.run) model::SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
-  for (const auto& design : designs) {
-    model::DesignResult result{design, {}};
-    for (const auto& group : groups) result.groups.push_back(model::Predict(group, design));
-    report.designs.push_back(std::move(result));
-  }
-  if (!report.axes.empty())
-    for (const auto& group : groups)
+  for (const auto& group : groups) {
+    report.groups.push_back(model::Predict(group, report.base));
+    for (auto& [design, predicted] : report.designs)
+      predicted.push_back(model::Predict(group, design));
+    if (!report.axes.empty())
       report.sweeps.push_back({group.name, model::Sweep(group, report.base, report.axes)});
-  if (!designs.empty())
-    for (const auto& group : groups)
-      report.gains.push_back(model::GainsOfDoubling(group, designs.back()));
+    if (!report.designs.empty())
+      report.gains.push_back(model::GainsOfDoubling(group, report.designs.back().design));
+  }
+  if (report.run) model::SetPredictions(report.groups.at(0), report.base.gpu, *report.run);
   return report;
 }
 

@@ -24,20 +24,14 @@
 #include "reporters/document/tables.h"
 #include "reporters/imports/import.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/text/text.h"
 
 namespace dlroof::commands {
 namespace {
 
-constexpr double kBudgetSeconds = 60;  // [s]
-
 struct ProfileFlags {
   bool gpu = false;
-  std::optional<std::string> chip;
   gpu::NcuChoice choice;
-  profile::ProfileRequest program;  // --gpu refuses `log`, `threads` and `pipe`
-  std::optional<std::string> trace_folder, stored_trace;
-  std::optional<double> budget;  // [s]
+  profile::GpuProfileRequest request;  // without --gpu only `program`
 };
 
 // Returns the chip called `name`; by default a chip of this machine's compute capability.
@@ -64,11 +58,11 @@ const gpu::CuptiChip& ChipOf(const std::optional<std::string>& name) {
 
 // Runs the program under ncu and then prints its output. Returns ncu's table as CSV.
 std::string NcuTable(const ProfileFlags& flags) {
-  const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(flags.chip));
+  const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(flags.request.chip));
   try {
     gpu::NcuChoice choice = flags.choice;
     choice.program = profile::FindNcu();
-    auto [ran, table] = profile::RunNcu(choice, metrics, flags.program.command);
+    auto [ran, table] = profile::RunNcu(choice, metrics, flags.request.program.command);
     std::cout << ran.out << std::flush;
     std::cerr << ran.err;
     if (ran.exit_code != 0)
@@ -90,8 +84,9 @@ bool ChoosesLaunches(const ProfileFlags& flags) {
 // Runs the program once under ncu, without a trace, and reports the counted launches.
 void CountLaunches(const ProfileFlags& flags) {
   const auto& [command, output, log, machine_name, threads, steps, pipe, most_seconds, torch] =
-      flags.program;
-  if (steps || flags.trace_folder || flags.stored_trace || most_seconds || flags.budget)
+      flags.request.program;
+  if (steps || flags.request.trace_folder || flags.request.stored_trace || most_seconds ||
+      flags.request.budget_seconds)
     throw BadInput(
         "profile: --kernel, --skip and --launches count launches without a trace, and "
         "do not go with --steps, --trace, --from-trace, --duration and --budget");
@@ -112,10 +107,10 @@ void CountLaunches(const ProfileFlags& flags) {
 }
 
 int ProfileGpu(const ProfileFlags& flags) {
-  const auto& program = flags.program;
+  const auto& program = flags.request.program;
   if (program.log || program.threads || program.pipe)
     throw BadInput("profile: --log, --threads and --pipe do not apply to --gpu");
-  if (program.torch && (flags.stored_trace || ChoosesLaunches(flags)))
+  if (program.torch && (flags.request.stored_trace || ChoosesLaunches(flags)))
     throw BadInput(
         "profile: --torch marks the modules of a program that is traced, and does not go with "
         "--from-trace, --kernel, --skip and --launches");
@@ -123,42 +118,33 @@ int ProfileGpu(const ProfileFlags& flags) {
     CountLaunches(flags);
     return 0;
   }
-  if (!flags.stored_trace && !profile::CanTraceGpuPrograms()) {
-    ChipOf(flags.chip);  // rejects an unknown chip before other messages
+  if (!flags.request.stored_trace && !profile::CanTraceGpuPrograms()) {
+    ChipOf(flags.request.chip);  // rejects an unknown chip before other messages
     std::cerr << "dlroof: this build has no library that traces programs "
                  "(libdlroof_gpu_trace.so: build it where a CUDA toolkit is): counting every "
                  "launch by Nsight Compute\n";
     CountLaunches(flags);
     return 0;
   }
-  return profile::ProfileGpuProgram({.program = program,
-                                     .trace_folder = flags.trace_folder,
-                                     .stored_trace = flags.stored_trace,
-                                     .budget_seconds = flags.budget.value_or(kBudgetSeconds),
-                                     .chip = flags.chip},
-                                    std::cerr);
+  return profile::ProfileGpuProgram(flags.request, std::cerr);
 }
 
 int Profile(const ProfileFlags& flags) {
-  if (flags.program.command.empty() && !(flags.gpu && flags.stored_trace))
+  const auto& [program, trace_folder, stored_trace, budget_seconds, chip] = flags.request;
+  if (program.command.empty() && !(flags.gpu && stored_trace))
     throw BadInput("profile: expected a program: dlroof profile [OPTIONS] -- COMMAND...");
-  if (flags.stored_trace && !flags.program.command.empty())
+  if (stored_trace && !program.command.empty())
     throw BadInput("profile: --from-trace reports a stored trace and runs no program");
   if (flags.gpu) return ProfileGpu(flags);
-  for (const bool of_gpu :
-       {flags.chip.has_value(), flags.choice.kernels != gpu::NcuChoice().kernels,
-        flags.choice.skip != gpu::NcuChoice().skip,
-        flags.choice.launches != gpu::NcuChoice().launches, flags.trace_folder.has_value(),
-        flags.stored_trace.has_value(), flags.budget.has_value()})
-    if (of_gpu)
-      throw BadInput(
-          "profile: --chip, --kernel, --skip, --launches, --trace, "
-          "--from-trace and --budget apply only with --gpu");
-  return profile::ProfileProgram(flags.program, std::cerr);
+  if (chip || trace_folder || stored_trace || budget_seconds || ChoosesLaunches(flags))
+    throw BadInput(
+        "profile: --chip, --kernel, --skip, --launches, --trace, "
+        "--from-trace and --budget apply only with --gpu");
+  return profile::ProfileProgram(program, std::cerr);
 }
 
 std::vector<Option> ProgramOptions(ProfileFlags& flags) {
-  auto& program = flags.program;
+  auto& program = flags.request.program;
   return {
       Ruled("--machine", {.type = kMachine}, &program.machine,
             "machine with the roofs (default: this CPU, cached or measured before the program "
@@ -185,19 +171,20 @@ std::vector<Option> ProgramOptions(ProfileFlags& flags) {
 }
 
 std::vector<Option> GpuOptions(ProfileFlags& flags) {
+  auto& request = flags.request;
   return {
       {"--gpu", &flags.gpu,
        "trace the program's work on GPUs, and count its kernels by Nsight Compute in a second run; "
        "roofs come only from --machine"},
-      Ruled("--budget", {.limits = AtLeastZero{}}, &flags.budget,
+      Ruled("--budget", {.limits = AtLeastZero{}}, &request.budget_seconds,
             fmt::format("with --gpu: seconds that counting may take, the kernels with most time "
                         "first (default {:.0f}); 0: the trace alone",
-                        kBudgetSeconds)),
-      Ruled("--trace", {.type = kFolder}, &flags.trace_folder,
+                        profile::kCountingSeconds)),
+      Ruled("--trace", {.type = kFolder}, &request.trace_folder,
             "with --gpu: keep the trace's files in this new or empty folder"),
-      Ruled("--from-trace", {.type = kFolder}, &flags.stored_trace,
+      Ruled("--from-trace", {.type = kFolder}, &request.stored_trace,
             "with --gpu: report the trace in this folder; no program is run"),
-      {"--chip", &flags.chip, "with --gpu: the GPU's chip, such as GH100 (default: detected)"},
+      {"--chip", &request.chip, "with --gpu: the GPU's chip, such as GH100 (default: detected)"},
       {"--kernel", &flags.choice.kernels,
        "with --gpu: count only kernels whose name matches this regular expression, without a "
        "trace"},

@@ -139,23 +139,19 @@ std::optional<TrajectoryRun> MeasuredRun(const TrajectoryFlags& flags) {
     throw BadInput(
         "trajectory: one number of threads and one size give one point; expected several values of "
         "--threads, --batch or --sweep");
-  const TemporaryFolder folder;
-  StopOnInterrupt();
-  const auto path =
-      supervise::MeasureExplained({.command = "trajectory",
-                                   .names = CrossProduct(names, sweep, threads, flags.weak),
-                                   .bench = flags.bench,
-                                   .machine = flags.machine,
-                                   .arguments = arguments},
-                                  folder, std::cerr);
-  if (!path) return std::nullopt;
+  auto file = supervise::MeasureExplained({.command = "trajectory",
+                                           .names = CrossProduct(names, sweep, threads, flags.weak),
+                                           .bench = flags.bench,
+                                           .machine = flags.machine,
+                                           .arguments = arguments},
+                                          std::cerr);
+  if (!file) return std::nullopt;
   auto along = flags.weak ? std::string(roofline::kAlongWeak) : flags.along.value_or("");
   if (along.empty())
     along = threads.size() > 1 ? std::string(roofline::kAlongThreads) : sweep->parameter;
-  auto file = record::ReadRunFile(*path, std::cerr);
   // Replaces dlroof_bench's command line, which names a temporary file.
-  file.context["dlroof"]["command"] = TrajectoryCommandLine(flags, names, arguments);
-  return TrajectoryRun{roofline::PlaceRun(std::move(file)), along, 1};
+  file->context["dlroof"]["command"] = TrajectoryCommandLine(flags, names, arguments);
+  return TrajectoryRun{roofline::PlaceRun(std::move(*file)), along, 1};
 }
 
 TrajectoryRun RunOfFiles(const TrajectoryFlags& flags) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <iostream>
@@ -133,14 +132,8 @@ void Program::SimulateCall(benchmark::State& state, const workload::Workload& wo
 }
 
 void Program::RunPass(benchmark::State& state, const workload::Workload& workload) {
-  const auto name = workload::NameOf(workload);
-  const auto add = [&](auto found, auto& results) {
-    if (found) results.try_emplace(name, std::move(*found));
-  };
-  if (state.threads() == 1 && passes_done_.insert(name).second) {
-    if (mode_ == Mode::kExplain) add(runner_->Explain(workload), passes_.parallel);
-    if (mode_ == Mode::kEnergy) add(runner_->MeasureEnergy(workload), passes_.energy);
-    if (mode_ == Mode::kCount) add(runner_->CountLate(workload), passes_.counts);
+  if (state.threads() == 1 && passes_done_.insert(workload::NameOf(workload)).second) {
+    pass_(workload);
     runner_->Forget();
   }
   state.SkipWithError(record::kNotRun);
@@ -190,7 +183,7 @@ void Program::Measure(benchmark::State& state, const Call& call, const detail::C
   const auto workload = WorkloadOf(state, *listed, call, callable);
   if (IsSimulation())
     SimulateCall(state, workload);
-  else if (mode_ != Mode::kTime)
+  else if (pass_)
     RunPass(state, workload);
   else
     Time(state, workload, *listed, callable);

@@ -41,59 +41,24 @@ std::set<int> ThreadsOf(const std::vector<std::string>& names) {
   return threads;
 }
 
-// The program's flags of Google Benchmark, restored after dlroof has changed them to list the
-// benchmarks or to run passes after timing.
-struct Remembered {
-  std::string program;
-  std::vector<std::string> flags;
-};
-
-Remembered& Memory() {
-  static Remembered memory;
-  return memory;
-}
-
-// Sets Google Benchmark's flags. The program's name is static: Google Benchmark stores its address.
-void SetFlags(std::vector<std::string> flags) {
-  auto pointers = runner::Pointers(flags);
-  pointers.insert(pointers.begin(), Memory().program.data());
-  int count = static_cast<int>(pointers.size()) - 1;
-  benchmark::Initialize(&count, pointers.data());
-}
-
-// Stores the flags to restore after each OtherBenchmarkFlags. `program`: path of the program.
-void RememberBenchmarkFlags(const std::string& program, const std::vector<std::string>& args) {
-  Memory() = {program, {}};  // then each flag: as set by the user, else Google Benchmark's default
+// Returns a command line that restores the flags of Google Benchmark after Program::RunWith: to the
+// values in `args`, else to Google Benchmark's defaults.
+std::vector<std::string> RestoringArguments(const std::string& program,
+                                            const std::vector<std::string>& args) {
   const std::pair<const char*, const char*> kChanged[] = {
       {"out", ""}, {"repetitions", "1"}, {"list_tests", "false"}, {"min_time", "0.5s"}};
+  std::vector<std::string> restoring = {program};
   for (const auto& [name, otherwise] : kChanged)
-    Memory().flags.push_back(fmt::format("--benchmark_{}={}", name,
-                                         runner::SetBenchmarkFlag(args, name).value_or(otherwise)));
-  runner::AdaptMinTime(Memory().flags);
+    restoring.push_back(fmt::format("--benchmark_{}={}", name,
+                                    runner::SetBenchmarkFlag(args, name).value_or(otherwise)));
+  runner::AdaptMinTime(restoring);
+  return restoring;
 }
 
-// Sets flags of Google Benchmark during its lifetime, with --benchmark_out disabled.
-class OtherBenchmarkFlags {
- public:
-  explicit OtherBenchmarkFlags(std::vector<std::string> flags) {
-    flags.insert(flags.begin(), "--benchmark_out=");
-    runner::AdaptMinTime(flags);
-    SetFlags(std::move(flags));
-  }
-  ~OtherBenchmarkFlags() { SetFlags(Memory().flags); }
-  OtherBenchmarkFlags(const OtherBenchmarkFlags&) = delete;
-  OtherBenchmarkFlags& operator=(const OtherBenchmarkFlags&) = delete;
-};
-
-class NullReporter : public benchmark::BenchmarkReporter {
- public:
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>&) override {}
-};
-
-class Follower : public NullReporter {
+class Follower : public benchmark::BenchmarkReporter {
  public:
   explicit Follower(Program& program) : program_(program) {}
+  bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>& runs) override { program_.MarkEnded(runs); }
 
  private:
@@ -148,8 +113,8 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   program_ = ProgramPath().string();
   own_main_ = own_main;
   if (const auto simulated = runner::SimulatedCallIn(arguments)) {
-    mode_ = Mode::kSimulate;
     simulated_ = simulated->name;
+    restoring_ = {program_};
     flags_.seed = simulated->seed;
     initialized_ = true;
     return {arguments.front()};
@@ -157,16 +122,14 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
   runner::RefusePinning();
   command_ = text::CommandLine(arguments);
   auto rest = ReadFlags(arguments);
-  RememberBenchmarkFlags(program_, rest);
+  restoring_ = RestoringArguments(program_, rest);
   settings_ = runner::Settings(flags_);
   settings_.threads = flags_.threads.value_or(1);
   devices_ = runner::FindDevices(flags_);
   if (devices_.HasGpu()) settings_.gpu = devices_.gpu.device.name;
   runner::CheckMachineFiles(flags_, devices_);
   if (const auto warning = runner::CountersWarning(flags_.counters)) std::cerr << *warning;
-  const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
-  if (const auto found = cpu::QuotaFrom(limits)) quota_.emplace(*found, limits.read);
-  if (flags_.turn_pipes) turns_.emplace(*flags_.turn_pipes);
+  quota_ = runner::WatchQuota(cpu::FactsOfThisProcess(energy::SysfsRoot()));
   caches::SimulateCallsOf(program_);
   StopOnInterrupt();
 
@@ -188,9 +151,7 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
                             devices_);
   });
   session_->Add(Passes());
-  reporters_ = std::make_unique<runner::RunReporters>(*session_, flags_, [this] {
-    return quota_ ? quota_->Stopped(quota_->Read()) : std::nullopt;
-  });
+  reporters_ = std::make_unique<runner::RunReporters>(*session_, flags_, quota_.get());
   initialized_ = true;
   return rest;
 }
@@ -199,8 +160,7 @@ void Program::Begin() {
   if (runner_) return;
   List();
   auto options = runner::Options(flags_, static_cast<int>(names_.size()), true,
-                                 AnyTimesItself(names_), devices_, *session_, turns_);
-  if (quota_) options.quota = &*quota_;
+                                 AnyTimesItself(names_), devices_, *session_, quota_.get());
   options.own_seconds = true;
   // With its own main function the program determines the number of repetitions.
   if (own_main_) options.stop.reset();
@@ -220,14 +180,19 @@ void Program::RefuseEmptySelection() {
   runner::CheckWritable(flags_.html_file);
 }
 
+void Program::RunWith(const char* flag, std::ostream* out) {
+  std::vector<std::string> args = {program_, "--benchmark_out=", flag};
+  runner::AdaptMinTime(args);
+  Follower follower(*this);
+  follower.SetOutputStream(out);
+  runner::InitializeBenchmark(std::move(args));
+  benchmark::RunSpecifiedBenchmarks(&follower);
+  runner::InitializeBenchmark(restoring_);
+}
+
 void Program::List() {
-  NullReporter lister;
   std::ostringstream out;
-  lister.SetOutputStream(&out);
-  {
-    const OtherBenchmarkFlags listing({"--benchmark_list_tests=true"});
-    benchmark::RunSpecifiedBenchmarks(&lister);
-  }
+  RunWith("--benchmark_list_tests=true", &out);
   names_.clear();
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) names_.push_back(line);
@@ -240,21 +205,16 @@ void Program::MarkEnded(const std::vector<benchmark::BenchmarkReporter::Run>& ru
 }
 
 live::Passes Program::Passes() {
-  const auto again = [this](Mode mode, auto& results) {
-    return [this, mode, &results] {
-      RunAgain(mode);
-      return std::move(results);
-    };
-  };
+  using runner::Runner;
   live::Passes passes;
   passes.count = [this] {
-    if (runner_ && AnyTimesItself(names_) && runner::MeansGpuCounters(flags_.counters))
-      RunAgain(Mode::kCount);
-    return std::move(passes_.counts);
+    return AnyTimesItself(names_) && runner::MeansGpuCounters(flags_.counters)
+               ? RunAgain(&Runner::CountLate)
+               : std::map<std::string, Counting>();
   };
-  if (flags_.explain) passes.parallel = again(Mode::kExplain, passes_.parallel);
+  if (flags_.explain) passes.parallel = [this] { return RunAgain(&Runner::Explain); };
   if (!flags_.energy) return passes;
-  passes.energy = again(Mode::kEnergy, passes_.energy);
+  passes.energy = [this] { return RunAgain(&Runner::MeasureEnergy); };
   passes.idle = [this] {
     Begin();
     return runner_->MeasureIdle();
@@ -262,21 +222,26 @@ live::Passes Program::Passes() {
   return passes;
 }
 
+template <class Result>
+std::map<std::string, Result> Program::RunAgain(
+    std::optional<Result> (runner::Runner::*pass)(const workload::Workload&)) {
+  std::map<std::string, Result> results;
+  if (!runner_ || StoppedByInterrupt()) return results;
+  pass_ = [&](const workload::Workload& workload) {
+    if (auto found = (*runner_.*pass)(workload))
+      results.try_emplace(workload::NameOf(workload), std::move(*found));
+  };
+  passes_done_.clear();
+  ended_.clear();
+  RunWith("--benchmark_repetitions=1", &std::cout);
+  ended_.clear();
+  pass_ = {};
+  return results;
+}
+
 void Program::RunSimulated() {
   Follower follower(*this);
   benchmark::RunSpecifiedBenchmarks(&follower);
-}
-
-void Program::RunAgain(Mode mode) {
-  if (!runner_ || StoppedByInterrupt()) return;
-  Follower follower(*this);
-  const OtherBenchmarkFlags once({"--benchmark_repetitions=1"});
-  mode_ = mode;
-  passes_done_.clear();
-  ended_.clear();
-  benchmark::RunSpecifiedBenchmarks(&follower);
-  ended_.clear();
-  mode_ = Mode::kTime;
 }
 
 }  // namespace dlroof::library

@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,24 +21,8 @@
 
 namespace dlroof::library {
 
-// What dlroof::Measure does with the call.
-enum class Mode {
-  kTime,
-  kSimulate,  // counts one call under valgrind, in a process of its own
-  kExplain,
-  kEnergy,
-  kCount  // kExplain to kCount: passes after timing
-};
-
 // Converts the call's work. Throws BadInput for unknown pipes, levels, and numbers not in [0, inf[.
 Work WorkOf(const Call& call);
-
-// Results of the passes after timing, by benchmark name.
-struct PassResults {
-  std::map<std::string, ParallelTime> parallel;
-  std::map<std::string, energy::EnergyResult> energy;
-  std::map<std::string, Counting> counts;
-};
 
 class Program {
  public:
@@ -61,7 +46,7 @@ class Program {
   void MarkEnded(const std::vector<benchmark::BenchmarkReporter::Run>& runs);
   // Counts the call of the benchmark to simulate, and exits. Returns if there is no such benchmark.
   void RunSimulated();
-  bool IsSimulation() const { return mode_ == Mode::kSimulate; }
+  bool IsSimulation() const { return simulated_.has_value(); }
   void Measure(benchmark::State& state, const Call& call, const detail::Callable& callable);
 
   // Returns the runs to report. Marks runs as failed if their call paused the timer, or if they
@@ -84,26 +69,32 @@ class Program {
             const detail::Callable& callable);
   void SimulateCall(benchmark::State& state, const workload::Workload& workload);
   live::Passes Passes();
-  void RunAgain(Mode mode);  // runs all benchmarks again, for one pass
-  void List();               // sets names_
+  // Runs all benchmarks again for one pass after the timing. Returns its results by benchmark name.
+  template <class Result>
+  std::map<std::string, Result> RunAgain(
+      std::optional<Result> (runner::Runner::*pass)(const workload::Workload&));
+  // Runs Google Benchmark with this flag and without --benchmark_out; then restores its flags.
+  void RunWith(const char* flag, std::ostream* out);
+  void List();  // sets names_
 
   bool initialized_ = false, own_main_ = false;
   std::string command_, program_;
+  std::vector<std::string> restoring_;  // command line that ends RunWith
   runner::BenchFlags flags_;
   workload::RunSettings settings_;
   runner::Devices devices_;
   std::shared_ptr<gpu::GpuClock> gpu_;
-  std::optional<runner::QuotaWatch> quota_;
-  std::optional<runner::TurnClient> turns_;
+  std::unique_ptr<runner::QuotaWatch> quota_;
   std::unique_ptr<live::Session> session_;
   std::unique_ptr<runner::Runner> runner_;
   std::unique_ptr<runner::RunReporters> reporters_;
 
-  Mode mode_ = Mode::kTime;
-  std::string simulated_;           // name of the benchmark to simulate
+  // Name of the benchmark of which this process counts one call under valgrind.
+  std::optional<std::string> simulated_;
   std::vector<std::string> names_;  // the selected benchmarks, as Google Benchmark lists them
   std::set<std::pair<std::int64_t, std::int64_t>> ended_;  // (family, instance) indices
-  PassResults passes_;
+  // The current pass; empty during the timing.
+  std::function<void(const workload::Workload&)> pass_;
   std::set<std::string> passes_done_;  // benchmarks done in the current pass
   std::mutex mutex_;
   std::map<std::string, runner::Runner::Team> teams_;  // by name

@@ -42,24 +42,13 @@ benchmark::BenchmarkReporter* Passed(benchmark::BenchmarkReporter* inner) {
   return all.emplace_back(std::make_unique<Passing>(*inner)).get();
 }
 
-// Calls benchmark::Initialize with arguments in static storage, because Google Benchmark changes
-// them and stores the address of the first.
-void InitializeBenchmark(std::vector<std::string> args) {
-  static std::vector<std::string> kept;
-  kept = std::move(args);
-  auto pointers = runner::Pointers(kept);
-  int count = static_cast<int>(kept.size());
-  benchmark::Initialize(&count, pointers.data());
-  runner::RefuseBenchmarkFlags({pointers.begin() + 1, pointers.begin() + count});
-}
-
 int Run(const std::vector<std::string>& args) {
   if (runner::AsksForHelp(args)) {
     runner::PrintHelp();
     return 0;
   }
   auto& program = Program::Get();
-  InitializeBenchmark(program.Initialize(args, false));
+  runner::RefuseBenchmarkFlags(runner::InitializeBenchmark(program.Initialize(args, false)));
   if (program.IsSimulation()) {
     program.RunSimulated();
     throw BadInput("this program has no such benchmark");

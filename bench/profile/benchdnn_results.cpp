@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "bench/workload/library_rules.h"
 #include "bench/workload/workload.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
@@ -37,51 +39,44 @@ std::vector<Field> FieldsOf(std::string_view line) {
   return fields;
 }
 
-// The fields of a line "perf,...", by their names in the template. Only the problem may contain
-// commas: fields before it are counted from the start of the line, fields after it from the end.
-class PerfLine {
- public:
-  PerfLine(std::string_view line, int number, const std::vector<Field>& names,
-           const std::string& where)
-      : fields_(FieldsOf(line)), names_(names), line_(line), number_(number), where_(where) {
-    if (fields_.size() < names_.size())
-      throw BadInput("{}:{}: expected {} fields as the output template has, got {}", where_,
-                     number_, names_.size(), fields_.size());
-    for (std::size_t i = 0; i < names_.size() && !problem_; ++i)
-      if (names_[i].text == "%prb%") problem_ = i;
-  }
+// A line "perf,...": its fields by their names in the template.
+struct PerfLine {
+  std::map<std::string_view, Field> fields;
+  int number;
+  const std::string& where;
 
-  std::optional<Field> Find(std::string_view name) const {
-    for (std::size_t i = 0; i < names_.size(); ++i)
-      if (names_[i].text == name) return At(i);
-    return std::nullopt;
+  std::optional<std::string_view> Text(std::string_view name) const {
+    const auto* const field = FindValue(fields, name);
+    return field == nullptr ? std::nullopt : std::optional(field->text);
   }
-
   // Returns a field's number, or nullopt if the template lacks it. Throws BadInput for one below 0.
   std::optional<double> Number(std::string_view name) const {
-    const auto field = Find(name);
-    if (!field) return std::nullopt;
-    return text::CsvNumberFromZero({std::string(field->text), number_, field->column}, where_);
+    const auto* const field = FindValue(fields, name);
+    if (field == nullptr) return std::nullopt;
+    return text::CsvNumberFromZero({std::string(field->text), number, field->column}, where);
   }
-
- private:
-  Field At(std::size_t i) const {
-    const std::size_t more = fields_.size() - names_.size();
-    if (!problem_ || i < *problem_) return fields_[i];
-    if (i > *problem_) return fields_[i + more];
-    const Field& last = fields_[i + more];
-    const std::size_t begin = static_cast<std::size_t>(fields_[i].column) - 1;
-    const std::size_t end = static_cast<std::size_t>(last.column) - 1 + last.text.size();
-    return {line_.substr(begin, end - begin), fields_[i].column};
-  }
-
-  std::vector<Field> fields_;
-  const std::vector<Field>& names_;
-  std::string_view line_;
-  int number_;
-  const std::string& where_;
-  std::optional<std::size_t> problem_;
 };
+
+// Only the problem may contain commas: its text reaches up to the fields that follow it in `names`.
+PerfLine ReadPerfLine(std::string_view line, int number, const std::vector<Field>& names,
+                      const std::string& where) {
+  const auto found = FieldsOf(line);
+  if (found.size() < names.size())
+    throw BadInput("{}:{}: expected {} fields as the output template has, got {}", where, number,
+                   names.size(), found.size());
+  PerfLine perf{{}, number, where};
+  std::size_t more = 0;  // fields of the line that are commas of the problem
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    auto field = found[i + more];
+    if (names[i].text == "%prb%" && !perf.fields.contains("%prb%")) {
+      more = found.size() - names.size();
+      const auto& last = found[i + more].text;
+      field.text = {field.text.data(), last.data() + last.size()};
+    }
+    perf.fields.emplace(names[i].text, field);
+  }
+  return perf;
+}
 
 // Adds to `unknown`, once each, fields that benchdnn's default template lacks: they are ignored.
 void AddUnknown(const std::vector<Field>& names, std::vector<std::string>& unknown) {
@@ -127,14 +122,14 @@ void AddWork(std::optional<double> gigaops, record::Record& record) {
 
 record::Record RecordOf(const PerfLine& line, const std::string& place,
                         std::optional<Reason>& reason) {
-  const auto problem = line.Find("%prb%");
-  if (!problem || problem->text.empty())
+  const auto problem = line.Text("%prb%");
+  if (!problem || problem->empty())
     throw BadInput(place +
                    ": expected a problem (%prb%), but the template has none: run benchdnn with "
                    "--perf-template=def");
   // A problem has no comma before a number: if there is one, the line has too many fields.
-  const auto comma = problem->text.rfind(',');
-  if (comma != problem->text.npos && text::PlainNumber(problem->text.substr(comma + 1)))
+  const auto comma = problem->rfind(',');
+  if (comma != problem->npos && text::PlainNumber(problem->substr(comma + 1)))
     throw BadInput(place +
                    ": more fields than the output template has: its numbers have decimal "
                    "commas (run benchdnn with LC_ALL=C)");
@@ -144,10 +139,10 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
   if (!milliseconds || !imports::IsRunTime(*milliseconds * 1e-3))
     throw BadInput(place + ": expected a time above 0 (%0time% or %-time%)");
   record::Record record;
-  const bool cpu = !line.Find("%engine%") || line.Find("%engine%")->text == "cpu";
-  const auto name = cpu ? NameOf(std::string(problem->text), reason) : std::optional<std::string>();
-  record.name = name.value_or(std::string(problem->text));
-  if (const auto implementation = line.Find("%impl%")) record.algorithm = implementation->text;
+  const bool cpu = line.Text("%engine%").value_or("cpu") == "cpu";
+  const auto name = cpu ? NameOf(std::string(*problem), reason) : std::optional<std::string>();
+  record.name = name.value_or(std::string(*problem));
+  record.algorithm = line.Text("%impl%").value_or("");
   record.repetitions.push_back({.seconds = *milliseconds * 1e-3, .iterations = 1});
   if (!cpu) {
     record.device = "gpu";
@@ -156,7 +151,7 @@ record::Record RecordOf(const PerfLine& line, const std::string& place,
   if (!name) return record;
   record::SplitName(record);
   record.cache = "warm";
-  record.repro = problem->text;
+  record.repro = std::string(*problem);
   AddWork(line.Number("%Gops%"), record);
   return record;
 }
@@ -196,7 +191,7 @@ imports::Imported ImportBenchdnn(const std::string& text, const std::string& whe
         if (!text::IsUtf8(line) || line.find('\0') != std::string_view::npos)
           throw BadInput(place + ": not UTF-8 text");
         std::optional<Reason> reason;
-        record::Record record = RecordOf(PerfLine(line, number, names, where), place, reason);
+        record::Record record = RecordOf(ReadPerfLine(line, number, names, where), place, reason);
         for (const auto& note : record.counting)
           imported.remarks.push_back(fmt::format("{}: {}", place, note.text));
         const auto same = std::ranges::find(imported.records, record.name, &record::Record::name);

@@ -163,7 +163,7 @@ class ForegroundLoop {
     begin_ = cpu::WallSeconds();
     pid_ = StartInForeground(request.command, request.variables, STDIN_FILENO, streams_.its.get());
     streams_.its = Descriptor();
-    if (request.started) request.started(pid_);
+    result_.pid = pid_;
     watch_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     if (watch_.get() >= 0) return;
     const int refused = errno;
@@ -181,7 +181,8 @@ class ForegroundLoop {
                                       {gathering ? -1 : streams_.ours.get(), POLLIN, 0}}};
       const int ready =
           poll(asked.data(), asked.size(), gathering ? gather_ms_ : std::min(wait, LeftMs()));
-      if (ready == 0 && !gathering) Idle();
+      if (ready == 0 && !gathering && request_.idle && !request_.idle(cpu::WallSeconds() - begin_))
+        Close(true);
       wait = ready == 0 && !gathering ? kTickMs : kMomentMs;
       gathering = asked[2].revents != 0 && ReadPiece() && streams_.room > 0;
       if (asked[1].revents != 0) PassSignals();
@@ -208,10 +209,6 @@ class ForegroundLoop {
     if (late >= 0 && !result_.out_of_time) kill(pid_, SIGTERM);
     result_.out_of_time = result_.out_of_time || late >= 0;
     if (late >= kGraceSeconds) kill(pid_, SIGKILL);
-  }
-
-  void Idle() {
-    if (request_.idle && !request_.idle(cpu::WallSeconds() - begin_)) Close(true);
   }
 
   // Stops reading. `nobody_reads`: sends the writer SIGPIPE, as a pipe would, because a socket

@@ -78,10 +78,11 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
   // ncu slows down all processes that it attaches to; a program may start many to compile kernels.
   choice.only_program = timeline.pid && static_cast<int>(*timeline.pid) == pid;
   const auto metrics = gpu::NcuMetrics(gpu::BuiltInCuptiTable(), ChipOf(request, timeline));
-  const auto most = std::max(1.0, request.budget_seconds / programs::kCountSeconds);
+  const double budget = request.budget_seconds.value_or(kCountingSeconds);
+  const auto most = std::max(1.0, budget / programs::kCountSeconds);
   const auto selection = programs::SelectLaunches(timeline, static_cast<std::size_t>(most));
   if (selection.launches == 0)
-    throw BadInput("the budget of {:.3g} s is too small for a kernel", request.budget_seconds);
+    throw BadInput("the budget of {:.3g} s is too small for a kernel", budget);
   Say(out,
       "runs the program again under Nsight Compute, which counts {} launches of {} kernels: "
       "{} of the kernels' time, about {:.0f} s beside the program's own until then",
@@ -116,7 +117,8 @@ record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram
 
 void Count(const GpuProfileRequest& request, int pid, programs::GpuProgram& program,
            std::vector<programs::CountedKernel>& counted, std::ostream& out) {
-  if (request.program.command.empty() || !(request.budget_seconds > 0)) return;
+  if (request.program.command.empty() || !(request.budget_seconds.value_or(kCountingSeconds) > 0))
+    return;
   program.counting.requested = true;
   if (program.stopped) {
     program.counting.reason = Reason{"the program was ended early"};
@@ -145,22 +147,6 @@ void ReportTraces(const GpuProfileRequest& request, int pid, programs::GpuProgra
   const auto placed = roofline::PlaceRun(std::move(run));
   document::Write(programs::GpuProgramDocument(placed), MessageColumns(), out);
   Say(out, "wrote {}", request.program.output);
-}
-
-struct TracedRun {
-  int pid = 0;
-  ForegroundEnd end;
-};
-
-TracedRun RunProgram(const ProfileRequest& program, const Variables& variables) {
-  TracedRun run;
-  run.end = RunInForeground({.command = program.command,
-                             .variables = variables,
-                             .most_seconds = program.most_seconds,
-                             .pipe = true,
-                             .take = WriteToStdout,
-                             .started = [&](int pid) { run.pid = pid; }});
-  return run;
 }
 
 bool HasModules(const std::vector<gpu_trace::Trace>& traces) {
@@ -219,14 +205,14 @@ std::vector<gpu_trace::Trace> RunAgain(const GpuProfileRequest& request, const f
 
 // Returns the traced program. If the first run ended normally, runs the program again if that is
 // needed to trace the kernels of CUDA graphs, or to measure the overhead of tracing.
-programs::GpuProgram ProgramOf(const GpuProfileRequest& request, const TracedRun& run,
+programs::GpuProgram ProgramOf(const GpuProfileRequest& request, const ForegroundEnd& run,
                                const std::vector<gpu_trace::Trace>& traces, const fs::path& folder,
                                const Variables& variables, std::ostream& out) {
   programs::OtherRuns others;
   const auto program = [&] {
     return programs::ProgramOfTraces(traces, request.program.steps, others);
   };
-  if (run.end.out_of_time || run.end.end.signal != 0) return program();
+  if (run.out_of_time || run.end.signal != 0) return program();
   if (programs::NeedsNodes(traces)) {
     Say(out, "runs the program again to trace each kernel of its CUDA graphs");
     others.nodes = RunAgain(request, folder, kNodes, variables);
@@ -238,9 +224,9 @@ programs::GpuProgram ProgramOf(const GpuProfileRequest& request, const TracedRun
   return program();
 }
 
-void ReportRun(const GpuProfileRequest& request, const TracedRun& run, const std::string& folder,
-               const Variables& variables, const std::optional<machine::Machine>& machine,
-               std::ostream& out) {
+void ReportRun(const GpuProfileRequest& request, const ForegroundEnd& run,
+               const std::string& folder, const Variables& variables,
+               const std::optional<machine::Machine>& machine, std::ostream& out) {
   const auto traces = gpu_trace::ReadTraces(folder);
   if (request.program.torch && !HasModules(traces))
     Say(out,
@@ -248,12 +234,12 @@ void ReportRun(const GpuProfileRequest& request, const TracedRun& run, const std
         "model less than three times, or its Python ignores PYTHONPATH (-I, -E, -S)");
   auto program = ProgramOf(request, run, traces, folder, variables, out);
   program.command = fmt::format("{}", fmt::join(request.program.command, " "));
-  program.wall_seconds = run.end.wall_seconds;
-  if (run.end.out_of_time)
+  program.wall_seconds = run.wall_seconds;
+  if (run.out_of_time)
     program.stopped =
         fmt::format("ended after {:.3g} s (--duration)", *request.program.most_seconds);
-  else if (run.end.end.signal != 0)
-    program.stopped = fmt::format("ended with {}", Describe(run.end.end));
+  else if (run.end.signal != 0)
+    program.stopped = fmt::format("ended with {}", Describe(run.end));
   ReportTraces(request, run.pid, std::move(program), machine, out);
 }
 
@@ -307,21 +293,25 @@ int ProfileGpuProgram(const GpuProfileRequest& request, std::ostream& out) {
   const auto notes = temporary / "torch";
   auto variables = TraceVariables(folder, "graphs");
   if (request.program.torch) variables.merge(PrepareTorchHook(HookTask::kRanges, notes));
-  TracedRun run;
+  ForegroundEnd run;
   try {
-    run = RunProgram(request.program, variables);
+    run = RunInForeground({.command = request.program.command,
+                           .variables = variables,
+                           .most_seconds = request.program.most_seconds,
+                           .pipe = true,
+                           .take = WriteToStdout});
   } catch (const CannotStart& cannot) {
     Say(out, "profile: {}", cannot.what());
     return ExitCodeOf(cannot);
   }
-  SayEnd(request, run.end, out);
+  SayEnd(request, run, out);
   for (const auto& sentence : TorchNotes(notes)) Say(out, "{}", sentence);
   try {
     ReportRun(request, run, folder, variables, machine, out);
   } catch (const BadInput& bad) {
     Say(out, "profile: {}", bad.what());
   }
-  return ExitCodeOf(run.end);
+  return ExitCodeOf(run);
 }
 
 }  // namespace dlroof::profile

@@ -2,7 +2,6 @@
 // profile --gpu` traces its work on GPUs; Nsight Compute counts its kernels in a second run.
 #pragma once
 
-#include <filesystem>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -39,11 +38,13 @@ struct ProfileRequest {
 // request before the program starts. If the log cannot be written, says so and reports nothing.
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages);
 
+inline constexpr double kCountingSeconds = 60;  // [s] default of budget_seconds
+
 struct GpuProfileRequest {
   ProfileRequest program;                   // `log`, `threads` and `pipe` are ignored
   std::optional<std::string> trace_folder;  // folder for trace files; absent: they are deleted
   std::optional<std::string> stored_trace;  // folder of trace files to report, without a run
-  double budget_seconds = 60;               // [s] limit for counting; 0: no counting
+  std::optional<double> budget_seconds;     // [s] limit for counting; 0: no counting
   std::optional<std::string> chip;          // "GH100"; absent: detected
 };
 
@@ -104,13 +105,9 @@ enum class HookTask {
   kRanges,   // marks modules and operators as NVTX ranges
 };
 
-// Returns environment variables that start the hook in every Python process of the program. The
-// hook's folder precedes `python_path`, the user's PYTHONPATH or "". The hook writes to `folder`.
-Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
-                         const std::string& folder, const std::string& python_path);
-
-// Creates the folder. Returns TorchVariables for the installed hook and this process's PYTHONPATH.
-// Throws BadInput if the hook is not installed.
+// Creates the folder, to which the hook writes. Returns environment variables that start the hook
+// in every Python process of the program; the hook's folder precedes the user's PYTHONPATH. Throws
+// BadInput if the hook is not installed.
 Variables PrepareTorchHook(HookTask task, const std::string& folder);
 
 // Returns the notes (sentences) that the hook wrote to the folder.

@@ -31,18 +31,25 @@ struct Window {
   std::uintmax_t modules = 0;  // [1] number of module calls, set by WeightsOf
 };
 
-std::map<std::string, std::vector<Window>> WindowsIn(const std::string& folder) {
-  std::map<std::string, std::vector<Window>> processes;
+// Returns the folder's files with the extension, until an error: none if it cannot be read.
+std::vector<std::filesystem::path> FilesIn(const std::string& folder, const char* extension) {
+  std::vector<std::filesystem::path> files;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const auto stem = entry->path().stem().string();
+       entry.increment(error))
+    if (entry->path().extension() == extension) files.push_back(entry->path());
+  return files;
+}
+
+std::map<std::string, std::vector<Window>> WindowsIn(const std::string& folder) {
+  std::map<std::string, std::vector<Window>> processes;
+  for (const auto& path : FilesIn(folder, ".json")) {
+    const auto stem = path.stem().string();
     const auto dash = stem.find('-');
-    if (entry->path().extension() != ".json" || dash == std::string::npos) continue;
+    if (dash == std::string::npos) continue;
     std::error_code none;
-    processes[stem.substr(0, dash)].push_back({std::atoi(stem.c_str() + dash + 1),
-                                               entry->path().string(),
-                                               std::filesystem::file_size(entry->path(), none)});
+    processes[stem.substr(0, dash)].push_back({std::atoi(stem.c_str() + dash + 1), path.string(),
+                                               std::filesystem::file_size(path, none)});
   }
   for (auto& [process, windows] : processes) std::ranges::sort(windows, {}, &Window::number);
   return processes;
@@ -97,16 +104,6 @@ void EndWithWindow(imports::Trace& trace) {
 
 }  // namespace
 
-Variables TorchVariables(HookTask task, const std::filesystem::path& hook,
-                         const std::string& folder, const std::string& python_path) {
-  Variables variables = {
-      {"PYTHONPATH", hook.string() + (python_path.empty() ? "" : ":" + python_path)},
-      {task == HookTask::kProfile ? kTraces : kRanges, folder}};
-  if (task == HookTask::kProfile && std::getenv(kKinetoLog) == nullptr)
-    variables[kKinetoLog] = "99";  // log nothing
-  return variables;
-}
-
 Variables PrepareTorchHook(HookTask task, const std::string& folder) {
   const auto data = DataFolder();
   const auto hook = data.value_or("") / "torch_hook";
@@ -117,18 +114,20 @@ Variables PrepareTorchHook(HookTask task, const std::string& folder) {
         "beside this program");
   std::filesystem::create_directory(folder);
   const char* const before = std::getenv("PYTHONPATH");
-  return TorchVariables(task, hook, folder, before == nullptr ? "" : before);
+  const bool alone = before == nullptr || *before == '\0';
+  Variables variables = {{"PYTHONPATH", hook.string() + (alone ? "" : std::string(":") + before)},
+                         {task == HookTask::kProfile ? kTraces : kRanges, folder}};
+  if (task == HookTask::kProfile && std::getenv(kKinetoLog) == nullptr)
+    variables[kKinetoLog] = "99";  // log nothing
+  return variables;
 }
 
 std::vector<std::string> TorchNotes(const std::string& folder) {
   std::vector<std::string> notes;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() != ".txt") continue;
-    std::istringstream lines(ReadFileIfAny(entry->path().string()));
+  for (const auto& path : FilesIn(folder, ".txt")) {
+    std::istringstream lines(ReadFileIfAny(path));
     for (std::string line; std::getline(lines, line);)
-      notes.push_back(fmt::format("--torch: process {}: {}", entry->path().stem().string(), line));
+      notes.push_back(fmt::format("--torch: process {}: {}", path.stem().string(), line));
   }
   return notes;
 }

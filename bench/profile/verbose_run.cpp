@@ -258,17 +258,13 @@ bool LogSeparator::DrainLine(Output& output) {
   }
   line_ += rest.substr(0, newline);
   at_ += newline + 1;
-  EndLine(output);
-  return true;
-}
-
-void LogSeparator::EndLine(Output& output) {
   ++lines_;
   if (line_.find(",exec,") != std::string::npos) ++executed_;
   const auto info = line_.find(",info,");
   if (info != std::string::npos && line_.find("NN v", info) != std::string::npos) ++versions_;
   output.log += line_ + '\n';
   in_line_ = false;
+  return true;
 }
 
 VerboseMode VerboseModeOn() {

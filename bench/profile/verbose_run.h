@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/base/error.h"
 #include "counters/base/process.h"
 #include "reporters/text/text.h"
 
@@ -37,12 +36,11 @@ struct ForegroundRequest {
   // Called with the time since the start [s] while the program writes nothing: after 20 ms, then
   // every half second. Returns false like `take`. May be empty.
   std::function<bool(double seconds)> idle = {};
-  // Called with the process id after the start. May be empty.
-  std::function<void(int pid)> started = {};
 };
 
 struct ForegroundEnd {
   ProcessEnd end;
+  int pid = 0;                       // process id that the program had
   double wall_seconds = 0;           // [s] from start to end of the program
   bool names_processes = false;      // the output was a socket
   bool left_open = false;            // a process had it open after rest_seconds
@@ -111,7 +109,6 @@ class LogSeparator {
   bool DrainOwn(Output& output);
   bool DrainLine(Output& output);
   void BeginLine(std::size_t marker);
-  void EndLine(Output& output);
   std::string_view Rest() const { return std::string_view(held_).substr(at_); }
 
   bool in_line_ = false;  // within a line of oneDNN

@@ -54,12 +54,9 @@ bool IsOn(const std::vector<std::string>& args, const std::string& name) {
 }
 
 // Returns the time [s] in "0.03" or "0.03s"; nullopt for other text, e.g. "10x" (iterations).
-std::optional<double> Seconds(const std::string& text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
-  if (error != std::errc() || !(rest.empty() || rest == "s")) return std::nullopt;
-  return seconds;
+std::optional<double> Seconds(std::string_view text) {
+  if (text.ends_with('s')) text.remove_suffix(1);
+  return ParseNumber<double>(text);
 }
 
 bool IsSince(std::string_view since, std::string_view version) {
@@ -103,10 +100,6 @@ bool IsBenchmarkFlag(std::string_view arg) {
   return arg.starts_with("--benchmark_") || arg.starts_with("--v=") || arg == "--v";
 }
 
-std::optional<std::string> FileName(const std::string& value) {
-  return value.empty() ? std::nullopt : std::optional(value);
-}
-
 constexpr KeyRow<OutputFormat> kFormats[] = {
     {OutputFormat::kJson, "json"}, {OutputFormat::kCsv, "csv"}, {OutputFormat::kTable, "console"}};
 
@@ -134,7 +127,7 @@ std::vector<Option> DeviceOptions(BenchFlags& flags, SpelledFlags& spelled) {
       Ruled("--dlroof_device", {.type = "DEVICE"}, &flags.device,
             "devices to measure: auto (default: the CPU, and the first GPU if it can be used), "
             "cpu, gpu, gpu1 (the second GPU); with gpu, the problems of CPU suites run on the GPU"),
-      Ruled("--dlroof_machine", {.type = runner::kMachine}, &flags.machine_files,
+      Ruled("--dlroof_machine", {.type = kMachine}, &flags.machine_files,
             "machine file with the roofs of a device, one per device, or the name of a GPU that "
             "dlroof machine knows (default: cached ceilings, or measured now); none: results "
             "without roofs"),
@@ -147,7 +140,7 @@ std::vector<Option> DeviceOptions(BenchFlags& flags, SpelledFlags& spelled) {
 std::vector<Option> SuiteOptions(BenchFlags& flags) {
   auto& choices = flags.choices;
   return {
-      Ruled("--dlroof_suite", {.type = runner::kSuite}, &flags.suites,
+      Ruled("--dlroof_suite", {.type = kSuite}, &flags.suites,
             "what to run instead of the default suites: built-in suites (--dlroof_suite=help "
             "lists them), names of benchmarks, files with one problem or name per line, or files "
             "of benchdnn; separated by commas"),
@@ -164,20 +157,20 @@ std::vector<Option> SuiteOptions(BenchFlags& flags) {
 }
 
 std::vector<Option> RunOptions(BenchFlags& flags, SpelledFlags& spelled) {
-  return {Ruled("--dlroof_onednn", {.type = runner::kFile}, &flags.onednn,
-                "file of the oneDNN to measure, any libdnnl.so.3 from 3.2 on (default: the one "
-                "that this program was built with)"),
-          Ruled("--dlroof_threads", {.limits = Range{1, 4096}}, &flags.threads,
-                "threads per benchmark (default: all CPUs that the process may use)"),
-          {"--dlroof_seed", &flags.seed, "seed of all input data (default 1)"},
-          Ruled("--dlroof_html", {.type = runner::kFile}, &flags.html_file,
-                "also write the interactive page"),
-          {"--dlroof_verbose,--verbose", &flags.verbose,
-           "name each unsupported benchmark instead of one line per reason"},
-          // Only other programs of dlroof set these two flags.
-          Ruled("--dlroof_progress", {.hidden = true}, &flags.progress_pipe, ""),
-          Ruled("--dlroof_turns", {.one_each = true, .comma = true, .hidden = true}, &spelled.turns,
-                "")};
+  return {
+      Ruled("--dlroof_onednn", {.type = kFile}, &flags.onednn,
+            "file of the oneDNN to measure, any libdnnl.so.3 from 3.2 on (default: the one "
+            "that this program was built with)"),
+      Ruled("--dlroof_threads", {.limits = Range{1, 4096}}, &flags.threads,
+            "threads per benchmark (default: all CPUs that the process may use)"),
+      {"--dlroof_seed", &flags.seed, "seed of all input data (default 1)"},
+      Ruled("--dlroof_html", {.type = kFile}, &flags.html_file, "also write the interactive page"),
+      {"--dlroof_verbose,--verbose", &flags.verbose,
+       "name each unsupported benchmark instead of one line per reason"},
+      // Only other programs of dlroof set these two flags.
+      Ruled("--dlroof_progress", {.hidden = true}, &flags.progress_pipe, ""),
+      Ruled("--dlroof_turns", {.one_each = true, .comma = true, .hidden = true}, &spelled.turns,
+            "")};
 }
 
 std::vector<Option> RepetitionOptions(BenchFlags& flags, SpelledFlags& spelled) {
@@ -215,11 +208,11 @@ std::vector<Option> CountingOptions(BenchFlags& flags, SpelledFlags& spelled) {
             "sustained roofs")};
 }
 
-runner::Command OwnProgram(BenchFlags& flags, SpelledFlags& spelled) {
-  runner::Command program{.name = "dlroof_bench",
-                          .about = "Flags of dlroof_bench beside Google Benchmark's:",
-                          .options = PassOptions(flags),
-                          .equals_sign = true};
+Command OwnProgram(BenchFlags& flags, SpelledFlags& spelled) {
+  Command program{.name = "dlroof_bench",
+                  .about = "Flags of dlroof_bench beside Google Benchmark's:",
+                  .options = PassOptions(flags),
+                  .equals_sign = true};
   for (auto& more : {DeviceOptions(flags, spelled), SuiteOptions(flags), RunOptions(flags, spelled),
                      RepetitionOptions(flags, spelled), CountingOptions(flags, spelled)})
     std::ranges::move(more, std::back_inserter(program.options));
@@ -233,7 +226,7 @@ std::string_view BareFlag(std::string_view flag) {
   return flag;
 }
 
-void RefuseUnknownFlag(const runner::Command& program, std::string_view arg) {
+void RefuseUnknownFlag(const Command& program, std::string_view arg) {
   const std::string flag(arg.substr(0, arg.find('=')));
   if (!flag.starts_with("--")) return;
   std::map<std::string, std::string> known;
@@ -332,12 +325,13 @@ void ReadBenchmarkFlags(const std::vector<std::string>& args, BenchFlags& flags)
   if (flags.repetitions < 1)
     throw BadInput("--benchmark_repetitions={}: expected a number of at least 1", repetitions);
   flags.display = ValueIn(kFormats, BenchmarkFlag(args, "format")).value_or(OutputFormat::kTable);
-  flags.out_file = FileName(BenchmarkFlag(args, "out"));
+  flags.out_file = SetBenchmarkFlag(args, "out");
+  if (flags.out_file == "") flags.out_file.reset();
   flags.out_format =
       ValueIn(kFormats, BenchmarkFlag(args, "out_format")).value_or(OutputFormat::kJson);
 }
 
-std::optional<runner::StoppingRule> RuleFrom(const BenchFlags& flags) {
+std::optional<StoppingRule> RuleFrom(const BenchFlags& flags) {
   // With CSV there is no rule: Google Benchmark would write a line for each skipped repetition.
   const bool csv = flags.display == OutputFormat::kCsv ||
                    (flags.out_format == OutputFormat::kCsv && flags.out_file);
@@ -348,7 +342,7 @@ std::optional<runner::StoppingRule> RuleFrom(const BenchFlags& flags) {
   return rule;
 }
 
-int OfferedRepetitions(const runner::StoppingRule& rule, const BenchFlags& flags) {
+int OfferedRepetitions(const StoppingRule& rule, const BenchFlags& flags) {
   constexpr double kMax = 1000, kMinSeconds = 1e-3;
   const double in_time = rule.max_seconds / std::max(kMinSeconds, flags.min_seconds.value_or(0));
   return rule.repetitions + static_cast<int>(std::min(in_time, kMax));
@@ -358,7 +352,7 @@ void ReadOwnFlags(const std::vector<std::string>& args, BenchFlags& flags) {
   SpelledFlags spelled;
   const auto program = OwnProgram(flags, spelled);
   for (const auto& arg : args) RefuseUnknownFlag(program, arg);
-  runner::Parse(program, args);
+  Parse(program, args);
   flags.live_check = spelled.live_check.value_or(flags.live_check);
   if (spelled.max_noise) flags.stop.max_noise = *spelled.max_noise / 100;
   if (!spelled.disturbed.empty()) flags.keep_noisy = spelled.disturbed == "keep";
@@ -407,7 +401,7 @@ bool KeptByFilter(const std::string& filter, const std::string& name) {
   return found != negative;
 }
 
-runner::Command DescribeProgram(bool with_google_benchmark) {
+Command DescribeProgram(bool with_google_benchmark) {
   struct Targets {
     BenchFlags flags;
     SpelledFlags spelled;
@@ -429,7 +423,7 @@ runner::Command DescribeProgram(bool with_google_benchmark) {
 void PrintHelp() {
   BenchFlags flags;
   SpelledFlags spelled;
-  std::cout << runner::Help(OwnProgram(flags, spelled)) << "\nFlags of Google Benchmark:\n";
+  std::cout << Help(OwnProgram(flags, spelled)) << "\nFlags of Google Benchmark:\n";
   benchmark::PrintDefaultHelp();
 }
 

@@ -37,8 +37,8 @@ struct BenchFlags {
       workload::CacheState::kWarm;       // for benchmarks whose name has no cache state
   std::optional<std::string> algorithm;  // option to add to names that may have it, e.g. "best"
   std::string counters{kAutoCounters};
-  bool live_check = true;     // check the stored ceilings before they are used
-  runner::StoppingRule stop;  // `repetitions` is set by --benchmark_repetitions
+  bool live_check = true;  // check the stored ceilings before they are used
+  StoppingRule stop;       // `repetitions` is set by --benchmark_repetitions
   bool keep_noisy = false;
   bool explain = false;
   std::optional<double> explain_seconds;  // [s] ExplainOptions::limit_seconds
@@ -83,10 +83,10 @@ void RefuseBenchmarkFlags(const std::vector<std::string>& args,
 
 // Returns the rule that adds repetitions and replaces noisy ones, or nullopt if exactly the
 // requested number has to run: one repetition, --dlroof_max_seconds=0, A/B interleaved, CSV output.
-std::optional<runner::StoppingRule> RuleFrom(const BenchFlags& flags);
+std::optional<StoppingRule> RuleFrom(const BenchFlags& flags);
 // Returns the largest number of repetitions [1] that `rule` may need. Google Benchmark is told to
 // run that many, and the runner skips those that the rule does not need.
-int OfferedRepetitions(const runner::StoppingRule& rule, const BenchFlags& flags);
+int OfferedRepetitions(const StoppingRule& rule, const BenchFlags& flags);
 
 // Returns the value of the last --benchmark_NAME=VALUE ("" for --benchmark_NAME), or else of the
 // environment variable BENCHMARK_NAME, which Google Benchmark reads too, or nullopt.
@@ -118,7 +118,7 @@ bool KeptByFilter(const std::string& filter, const std::string& name);
 
 // Returns dlroof_bench's flags as a command that does nothing: its own flags and, for shell
 // completion, those of the Google Benchmark that it is built with.
-runner::Command DescribeProgram(bool with_google_benchmark);
+Command DescribeProgram(bool with_google_benchmark);
 
 void PrintHelp();  // for the --dlroof_* flags and those of Google Benchmark
 

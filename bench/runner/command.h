@@ -49,7 +49,6 @@ struct Rules {
   int words = 1;
   bool comma = false;                      // a value may be a list, separated by commas
   std::vector<std::string> excludes = {};  // options that cannot be combined with this one
-  bool shows_default = false;              // --help shows the current value of the target
   bool hidden = false;                     // set by dlroof's programs only: not in --help and lists
 };
 
@@ -98,11 +97,11 @@ std::string Help(const Command& program);
 
 // How a shell completes the values of a type.
 struct Completion {
-  std::vector<std::string> words;
-  enum class Paths { kNone, kFiles, kFolders } paths = Paths::kNone;
-  bool comma = false;        // a value may be several words, separated by commas
-  bool bench_flags = false;  // the flags of dlroof_bench
-  bool any_program = false;  // a program in $PATH and its arguments
+  // What it may be beside `words`, as bash_functions.bash reads it: " file", " folder", " flags"
+  // (of dlroof_bench), " program" (in $PATH, with its arguments). " list": several, separated by
+  // commas.
+  std::string kinds = {};
+  std::vector<std::string> words = {};
 };
 
 using TypeCompletions = std::map<std::string, Completion, std::less<>>;  // by the type of a value

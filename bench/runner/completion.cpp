@@ -44,13 +44,7 @@ std::string WordsLine(const NamedCommand& named) {
 // Returns what the bash function _dlroof_value prints for a value, e.g. " list file :cpu gpu": the
 // kinds of values, a colon and the words to choose from.
 std::string Value(const Completion& completion) {
-  std::string kinds;
-  if (completion.comma) kinds += " list";
-  if (completion.paths == Completion::Paths::kFiles) kinds += " file";
-  if (completion.paths == Completion::Paths::kFolders) kinds += " folder";
-  if (completion.bench_flags) kinds += " flags";
-  if (completion.any_program) kinds += " program";
-  return fmt::format("{} :{}", kinds, fmt::join(completion.words, " "));
+  return fmt::format("{} :{}", completion.kinds, fmt::join(completion.words, " "));
 }
 
 // Returns a command's cases of the bash function _dlroof_value: one for each flag with a value, and
@@ -65,9 +59,8 @@ std::string ValueLines(const NamedCommand& named, const TypeCompletions& types) 
     if (option.IsPositional()) {
       positional.words.insert(positional.words.end(), completion.words.begin(),
                               completion.words.end());
-      if (completion.paths != Completion::Paths::kNone) positional.paths = completion.paths;
-      positional.bench_flags |= completion.bench_flags;
-      positional.any_program |= completion.any_program;
+      if (positional.kinds.find(completion.kinds) == std::string::npos)
+        positional.kinds += completion.kinds;
       continue;
     }
     std::vector<std::string> keys;
@@ -85,7 +78,7 @@ std::string Function(const char* name, const std::string& lines) {
 
 Completion CompletionOf(const Option& option, const TypeCompletions& types) {
   const auto& rules = option.rules;
-  if (!rules.choices.empty()) return {.words = rules.choices, .comma = rules.comma};
+  if (!rules.choices.empty()) return {rules.comma ? " list" : "", rules.choices};
   return FindCopy(types, rules.type).value_or(Completion());
 }
 

@@ -17,7 +17,6 @@
 #include "bench/workload/library_rules.h"
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
-#include "counters/base/files.h"
 #include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "counters/base/program.h"
@@ -29,12 +28,6 @@
 namespace dlroof::runner {
 namespace {
 
-bool ListedSuites(const BenchFlags& flags) {
-  const bool asked = suites::AsksForSuiteList(flags.suites);
-  if (asked) std::cout << suites::SuiteList();
-  return asked;
-}
-
 std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& devices) {
   const auto& choice = devices.choice;
   auto suites =
@@ -45,13 +38,6 @@ std::vector<suites::Suite> Suites(const BenchFlags& flags, const Devices& device
   if (flags.algorithm) suites = suites::WithAlgorithm(std::move(suites), *flags.algorithm);
   std::cerr << suites::SkippedSentences(suites);
   return suites;
-}
-
-// Returns whether --benchmark_filter selects the benchmark. Google Benchmark matches names with
-// "/real_time" or "/manual_time" appended.
-bool Runs(const workload::Workload& workload, const std::string& filter) {
-  return KeptByFilter(
-      filter, record::ListedName(workload::ToText(workload.name), UsesManualTime(workload)));
 }
 
 using Workloads = std::vector<workload::Workload>;
@@ -107,10 +93,7 @@ std::string Initialize(std::vector<std::string>& args, BenchFlags& flags) {
   // Lets Google Benchmark run as many repetitions as the rule may use. The last flag wins.
   if (const auto stop = RuleFrom(flags))
     args.push_back(fmt::format("--benchmark_repetitions={}", OfferedRepetitions(*stop, flags)));
-  auto pointers = Pointers(args);
-  int count = static_cast<int>(args.size());
-  benchmark::Initialize(&count, pointers.data());  // stores the address of the program's name
-  RefuseBenchmarkFlags({pointers.begin() + 1, pointers.begin() + count});
+  RefuseBenchmarkFlags(InitializeBenchmark(args));
   return command;
 }
 
@@ -124,7 +107,10 @@ int Run(std::vector<std::string> args) {
   BenchFlags flags;
   const auto command = Initialize(args, flags);
   if (flags.onednn) workload::UseLibraryFile("onednn", *flags.onednn, "--dlroof_onednn");
-  if (ListedSuites(flags)) return 0;
+  if (suites::AsksForSuiteList(flags.suites)) {
+    std::cout << suites::SuiteList();
+    return 0;
+  }
 
   workload::RunSettings settings = Settings(flags);
   const auto devices = FindDevices(flags);
@@ -133,7 +119,11 @@ int Run(std::vector<std::string> args) {
   const auto suites = Suites(flags, devices);
   const auto workloads = suites::WorkloadsOf(suites);
   auto chosen = workloads;
-  std::erase_if(chosen, [&](const auto& workload) { return !Runs(workload, flags.filter); });
+  // Google Benchmark matches names with "/real_time" or "/manual_time" appended.
+  std::erase_if(chosen, [&](const auto& workload) {
+    const auto name = workload::ToText(workload.name);
+    return !KeptByFilter(flags.filter, record::ListedName(name, UsesManualTime(workload)));
+  });
   RefuseEmptySelection(flags, chosen.size(), workloads.size());
   if (flags.lists_only) {
     for (const auto& workload : chosen) std::cout << workload::NameOf(workload) << '\n';
@@ -142,12 +132,8 @@ int Run(std::vector<std::string> args) {
   live::SetListedNames(VectorOf<std::string>(chosen, workload::NameOf));
   CheckWritable(flags.html_file);
   RefuseThreadLimit(MostThreads(chosen, settings));
-  const auto limits = cpu::FactsOfThisProcess(energy::SysfsRoot());
-  std::optional<QuotaWatch> quota;
-  if (const auto found = cpu::QuotaFrom(limits)) quota.emplace(*found, limits.read);
+  const auto quota = WatchQuota(cpu::FactsOfThisProcess(energy::SysfsRoot()));
   if (const auto warning = CountersWarning(flags.counters)) std::cerr << *warning;
-  std::optional<TurnClient> turns;
-  if (flags.turn_pipes) turns.emplace(*flags.turn_pipes);
   StopOnInterrupt();
 
   const auto needs = NeedsOf(workloads, chosen, settings, flags.explain);
@@ -160,15 +146,13 @@ int Run(std::vector<std::string> args) {
     return specified.empty() ? Machines(flags, needs, devices) : specified;
   });
   auto options = Options(flags, static_cast<int>(chosen.size()), needs.cpu, needs.gpu, devices,
-                         session, turns);
-  if (quota) options.quota = &*quota;
+                         session, quota.get());
   const auto stop = RuleFrom(flags);
   options.repetitions =
       static_cast<std::size_t>(stop ? OfferedRepetitions(*stop, flags) : flags.repetitions);
   session.Add(RegisterWorkloads(workloads, settings, options));
   std::cerr << suites::SelectionSentence(suites);
-  RunReporters reporters(session, flags,
-                         [&] { return quota ? quota->Stopped(quota->Read()) : std::nullopt; });
+  RunReporters reporters(session, flags, quota.get());
   benchmark::RunSpecifiedBenchmarks(reporters.display(), reporters.file(), FilterFor(flags.filter));
   // Destroys the benchmarks now: at exit, the libraries that they use would be destroyed before
   // them, because these were loaded later than Google Benchmark.

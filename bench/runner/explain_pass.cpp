@@ -173,26 +173,6 @@ std::string_view Words(ExplainPart part) {
   return kWords[static_cast<int>(part)];
 }
 
-void ExplainCall(const workload::Workload& workload, workload::RunSettings settings,
-                 const ExplainOptions& options, const cpu::Budget& budget,
-                 const std::function<void(ExplainPart)>& begin, runner::WatchedCalls& watched) {
-  if (budget.IsSpent())
-    return watched.SetInstructionsReason(
-        Reason{fmt::format("the limit of {:g} s for this benchmark was over (dlroof explain "
-                           "--thorough has none)",
-                           options.limit_seconds.value())});
-  begin(ExplainPart::kSingleThreaded);
-  settings.threads = 1;
-  const auto call = workload.prepare(settings);
-  watched.AddSingleThreaded(call, budget);
-  if (!watched.IsComparable())
-    return watched.SetInstructionsReason(Reason{
-        fmt::format("on one thread the library uses another algorithm ({})", call.algorithm)});
-  if (budget.IsSpent() || !call.explain.folded) return;
-  begin(ExplainPart::kNearAndFar);
-  watched.AddNearAndFar(call, budget);
-}
-
 ExplainProgress::ExplainProgress(const std::optional<ExplainOptions>& options, int benchmarks,
                                  std::function<double()> now)
     : benchmarks_(benchmarks), now_(std::move(now)), begin_(now_()) {
@@ -241,9 +221,8 @@ std::optional<machine::MeasureProgress> ParseProgressLine(const std::string& lin
   }
 }
 
-void WriteProgress(int pipe, const machine::MeasureProgress& progress) {
-  const auto line = ProgressLine(progress);
-  [[maybe_unused]] const auto written = write(pipe, line.data(), line.size());
+void WriteToPipe(int pipe, const std::string& text) {
+  [[maybe_unused]] const auto written = write(pipe, text.data(), text.size());
 }
 
 void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int64_t calls) {
@@ -269,9 +248,31 @@ void WatchedCalls::Add(const workload::PreparedCall& call, int threads, std::int
   executed_over_useful_ = call.explain.executed_over_useful;
 }
 
+void WatchedCalls::Explain(const workload::Workload& workload, workload::RunSettings settings,
+                           const ExplainOptions& options, const cpu::Budget& budget,
+                           const std::function<void(ExplainPart)>& begin) {
+  auto& reason = single_.instructions_reason;
+  if (budget.IsSpent()) {
+    reason = Reason{fmt::format(
+        "the limit of {:g} s for this benchmark was over (dlroof explain --thorough has none)",
+        options.limit_seconds.value())};
+    return;
+  }
+  begin(ExplainPart::kSingleThreaded);
+  settings.threads = 1;
+  const auto call = workload.prepare(settings);
+  if (!passes_.empty()) AddSingleThreaded(call, budget);
+  if (!IsComparable())
+    reason = Reason{
+        fmt::format("on one thread the library uses another algorithm ({})", call.algorithm)};
+  if (!IsComparable() || budget.IsSpent() || !call.explain.folded) return;
+  begin(ExplainPart::kNearAndFar);
+  if (!passes_.empty())
+    std::tie(single_.near_seconds, single_.far_seconds) = NearAndFarSeconds(call, budget);
+}
+
 void WatchedCalls::AddSingleThreaded(const workload::PreparedCall& call,
                                      const cpu::Budget& budget) {
-  if (passes_.empty()) return;
   single_thread_algorithm_ = call.algorithm;
   single_.single_thread_seconds = SecondsOf(call, budget.Part(kCallSeconds));
   CountInstructions(call);
@@ -292,11 +293,6 @@ void WatchedCalls::CountInstructions(const workload::PreparedCall& call) {
                                             .how = "hardware counter, user space"};
   else
     single_.instructions_reason = Reason{"there is no hardware counter for them"};
-}
-
-void WatchedCalls::AddNearAndFar(const workload::PreparedCall& call, const cpu::Budget& budget) {
-  if (passes_.empty() || budget.IsSpent()) return;
-  std::tie(single_.near_seconds, single_.far_seconds) = NearAndFarSeconds(call, budget);
 }
 
 std::optional<ParallelTime> WatchedCalls::Mean() const {

@@ -17,46 +17,6 @@
 
 namespace dlroof::runner {
 
-// Profiles the parallel regions of a call, in passes that are separate from the timed repetitions.
-class WatchedCalls {
- public:
-  // Profiles a pass of `calls` calls on `threads` threads, or sets UnwatchedReason if it cannot.
-  void Add(const workload::PreparedCall& call, int threads, std::int64_t calls);
-  // The next two functions measure `call`, the same workload prepared for one thread, and end soon
-  // after `budget` is spent. They do nothing if no pass was profiled.
-
-  // Times the call, its parts and the call with all sizes 1. Counts instructions if possible.
-  void AddSingleThreaded(const workload::PreparedCall& call, const cpu::Budget& budget);
-  // Measures the times of two copies of the call: with tensors folded to fit L2, and not folded.
-  void AddNearAndFar(const workload::PreparedCall& call, const cpu::Budget& budget);
-
-  // Returns whether the single-threaded call has the same algorithm as the profiled call. If not,
-  // its times are not used. Requires AddSingleThreaded.
-  bool IsComparable() const { return algorithm_ == single_thread_algorithm_; }
-
-  void SetInstructionsReason(const Reason& reason) { single_.instructions_reason = reason; }
-  // Returns the profile per call: the mean over the clean passes or, if all passes are noisy, over
-  // the quarter with the least run delay. Returns nullopt if there is no pass.
-  std::optional<ParallelTime> Mean() const;
-  // Returns why the last pass could not be profiled, if it could not.
-  const std::optional<Reason>& UnwatchedReason() const { return unwatched_reason_; }
-
- private:
-  struct Pass {
-    record::Repetition repetition;
-    RegionSums sums;  // sums over all calls of the pass
-    int threads = 1;
-    std::string source;
-  };
-  void CountInstructions(const workload::PreparedCall& call);
-
-  std::vector<Pass> passes_;
-  ParallelTime single_;  // measurements of the single-threaded call
-  std::optional<double> executed_over_useful_;
-  std::string algorithm_, single_thread_algorithm_;
-  std::optional<Reason> unwatched_reason_;
-};
-
 using ProgressFunction = std::function<void(const machine::MeasureProgress&)>;
 
 struct ExplainOptions {
@@ -80,11 +40,43 @@ enum class ExplainPart { kSingleThreaded, kNearAndFar };
 inline constexpr int kExplainParts = 2;
 std::string_view Words(ExplainPart part);  // e.g. "on one thread"
 
-// Adds the pass's measurements of one benchmark to `watched`. `settings` are those of the run.
-// Calls `begin` before each part. Throws what Workload::prepare throws.
-void ExplainCall(const workload::Workload& workload, workload::RunSettings settings,
-                 const ExplainOptions& options, const cpu::Budget& budget,
-                 const std::function<void(ExplainPart)>& begin, runner::WatchedCalls& watched);
+// Profiles the parallel regions of a call, in passes that are separate from the timed repetitions.
+class WatchedCalls {
+ public:
+  // Profiles a pass of `calls` calls on `threads` threads, or sets UnwatchedReason if it cannot.
+  void Add(const workload::PreparedCall& call, int threads, std::int64_t calls);
+  // Measures the workload's call prepared for one thread, but only prepares it if no pass was
+  // profiled. Ends soon after `budget` is spent. `settings` are those of the run. Calls `begin`
+  // before each part. Throws what Workload::prepare throws.
+  void Explain(const workload::Workload& workload, workload::RunSettings settings,
+               const ExplainOptions& options, const cpu::Budget& budget,
+               const std::function<void(ExplainPart)>& begin);
+  // Returns the profile per call: the mean over the clean passes or, if all passes are noisy, over
+  // the quarter with the least run delay. Returns nullopt if there is no pass.
+  std::optional<ParallelTime> Mean() const;
+  // Returns why the last pass could not be profiled, if it could not.
+  const std::optional<Reason>& UnwatchedReason() const { return unwatched_reason_; }
+
+ private:
+  struct Pass {
+    record::Repetition repetition;
+    RegionSums sums;  // sums over all calls of the pass
+    int threads = 1;
+    std::string source;
+  };
+  // Times the call, its parts and the call with all sizes 1. Counts instructions if possible.
+  void AddSingleThreaded(const workload::PreparedCall& call, const cpu::Budget& budget);
+  void CountInstructions(const workload::PreparedCall& call);
+  // Returns whether the single-threaded call has the same algorithm as the profiled call. If not,
+  // its times are not used.
+  bool IsComparable() const { return algorithm_ == single_thread_algorithm_; }
+
+  std::vector<Pass> passes_;
+  ParallelTime single_;  // measurements of the single-threaded call
+  std::optional<double> executed_over_useful_;
+  std::string algorithm_, single_thread_algorithm_;
+  std::optional<Reason> unwatched_reason_;
+};
 
 // Counts the steps of a run of `benchmarks` benchmarks and estimates the time that is left.
 class ExplainProgress {
@@ -115,8 +107,8 @@ std::string ProgressLine(const machine::MeasureProgress& progress);
 // Returns the progress in a line without newline, or nullopt if the line is no ProgressLine.
 std::optional<machine::MeasureProgress> ParseProgressLine(const std::string& line);
 
-// Writes the line to the descriptor `pipe`. If the reading program has ended, SIGPIPE ends this
-// process too (unless ignored); other failures have no effect.
-void WriteProgress(int pipe, const machine::MeasureProgress& progress);
+// Writes a short text to the descriptor `pipe`, which does not block. If the reading program has
+// ended, SIGPIPE ends this process too (unless ignored); other failures have no effect.
+void WriteToPipe(int pipe, const std::string& text);
 
 }  // namespace dlroof::runner

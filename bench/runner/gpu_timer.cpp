@@ -40,13 +40,8 @@ gpu::GpuHealth Newer(const gpu::GpuHealth& earlier, gpu::GpuHealth later) {
   return later;
 }
 
-}  // namespace
-
-int CallsToFill(double seconds, double target_seconds, int most) {
-  if (seconds * most <= target_seconds) return most;
-  return std::clamp(static_cast<int>(std::ceil(target_seconds / seconds)), 1, most);
-}
-
+// Returns how to prepare the GPU for a call in the cache state `cache`. Throws Unsupported for cold
+// weights if the call does not name its weights.
 GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache) {
   GpuCacheState state{.l2 = {.flush = cache != workload::CacheState::kWarm},
                       .renew = call.gpu ? call.gpu->renew : std::function<void()>()};
@@ -61,9 +56,48 @@ GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheStat
   return state;
 }
 
+// Restores overwritten inputs and prepares L2 as `cache` requests, and waits until that is done.
 void MakeReady(gpu::GpuClock& clock, const GpuCacheState& cache) {
   Renew(cache);
   if (cache.l2.flush || !cache.l2.touched.empty()) clock.Prepare(cache.l2);
+}
+
+// Returns calls on copies of all tensors (kCold) or of the weights (kColdWeights). Throws
+// Unsupported if the call can only use its own tensors or needs too many copies, and the driver's
+// message if the GPU has not enough memory.
+Rotation RotationOf(gpu::GpuClock& clock, const workload::PreparedCall& call,
+                    workload::CacheState cache) {
+  if (!call.gpu->on_copies) throw Unsupported("the call can only use its own tensors");
+  std::vector<workload::MemoryRegion> regions;
+  double bytes = 0;
+  for (const auto& region : call.memory)
+    if (cache == workload::CacheState::kCold || region.weights) {
+      regions.push_back(region);
+      bytes += static_cast<double>(region.bytes);
+    }
+  const double copies = std::floor(2 * clock.L2Bytes() / bytes) + 2;
+  if (copies > kMaxCopies)
+    throw Unsupported("{:.0f} copies of its tensors would fill L2 twice, of at most {}", copies,
+                      kMaxCopies);
+  std::vector<std::shared_ptr<void>> owned;
+  std::vector<gpu::Enqueue> calls;
+  while (static_cast<double>(calls.size()) < copies) {
+    std::map<const void*, void*> at;
+    for (const auto& region : regions)
+      at[region.begin] = owned.emplace_back(clock.Copy(region.begin, region.bytes)).get();
+    calls.push_back(call.gpu->on_copies(at));
+  }
+  const auto count = static_cast<int>(calls.size());
+  return {[owned = std::move(owned), calls = std::move(calls),
+           next = std::size_t{0}](void* stream) mutable { calls[next++ % calls.size()](stream); },
+          count};
+}
+
+}  // namespace
+
+int CallsToFill(double seconds, double target_seconds, int most) {
+  if (seconds * most <= target_seconds) return most;
+  return std::clamp(static_cast<int>(std::ceil(target_seconds / seconds)), 1, most);
 }
 
 double TimeOnce(gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache) {
@@ -111,34 +145,6 @@ gpu::QueuedCalls QueuedTimer::Time(std::int64_t calls) {
   }
   if (!clocks.empty()) all.clock_hz = Median(clocks);
   return all;
-}
-
-Rotation RotationOf(gpu::GpuClock& clock, const workload::PreparedCall& call,
-                    workload::CacheState cache) {
-  if (!call.gpu->on_copies) throw Unsupported("the call can only use its own tensors");
-  std::vector<workload::MemoryRegion> regions;
-  double bytes = 0;
-  for (const auto& region : call.memory)
-    if (cache == workload::CacheState::kCold || region.weights) {
-      regions.push_back(region);
-      bytes += static_cast<double>(region.bytes);
-    }
-  const double copies = std::floor(2 * clock.L2Bytes() / bytes) + 2;
-  if (copies > kMaxCopies)
-    throw Unsupported("{:.0f} copies of its tensors would fill L2 twice, of at most {}", copies,
-                      kMaxCopies);
-  std::vector<std::shared_ptr<void>> owned;
-  std::vector<gpu::Enqueue> calls;
-  while (static_cast<double>(calls.size()) < copies) {
-    std::map<const void*, void*> at;
-    for (const auto& region : regions)
-      at[region.begin] = owned.emplace_back(clock.Copy(region.begin, region.bytes)).get();
-    calls.push_back(call.gpu->on_copies(at));
-  }
-  const auto count = static_cast<int>(calls.size());
-  return {[owned = std::move(owned), calls = std::move(calls),
-           next = std::size_t{0}](void* stream) mutable { calls[next++ % calls.size()](stream); },
-          count};
 }
 
 RepeatedTimer::RepeatedTimer(gpu::GpuClock& clock, Rotation rotation, std::function<void()> renew,

@@ -44,7 +44,6 @@ CLI::Option* Add(const Option& option, CLI::App& app) {
   if (rules.words > 1) added->type_size(rules.words)->expected(1);
   if (rules.one_each) added->allow_extra_args(false);
   if (rules.comma) added->delimiter(',');
-  if (rules.shows_default) added->capture_default_str();
   if (!rules.choices.empty()) added->check(CLI::IsMember(rules.choices));
   SetLimits(option, *added);
   if (rules.required) added->required();
@@ -84,10 +83,9 @@ const Command& Find(const Command& program, const std::vector<std::string>& word
 }
 
 const Option* AfterDashes(const Command& command) {
-  const auto found = std::ranges::find_if(command.options, [](const Option& option) {
+  return FindIf(command.options, [](const Option& option) {
     return option.rules.type == kFlag || option.rules.type == kProgram;
   });
-  return found == command.options.end() ? nullptr : &*found;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "ceilings/machine/rate.h"
 #include "ceilings/machine_file/machine_cache.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/figure/page.h"
@@ -55,7 +56,7 @@ void WriteHtml(const live::Session& session, const std::string& path) {
   WriteFile(path, page.str());
 }
 
-runner::GpuOpener OpenerOf(const Devices& devices) {
+GpuOpener OpenerOf(const Devices& devices) {
   if (!devices.HasGpu()) return {};
   return [gpu = devices.gpu] { return gpu.module->clock(gpu.device.number); };
 }
@@ -91,12 +92,14 @@ std::optional<ExplainOptions> ExplainOptionsOf(const BenchFlags& flags) {
 
 }  // namespace
 
-std::vector<char*> Pointers(std::vector<std::string>& args) {
-  std::vector<char*> pointers;
-  pointers.reserve(args.size() + 1);
-  for (auto& arg : args) pointers.push_back(arg.data());
+std::vector<std::string> InitializeBenchmark(std::vector<std::string> args) {
+  static std::vector<std::string> stored;
+  stored = std::move(args);
+  auto pointers = VectorOf<char*>(stored, [](std::string& arg) { return arg.data(); });
+  int count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
-  return pointers;
+  benchmark::Initialize(&count, pointers.data());
+  return {pointers.begin() + 1, pointers.begin() + count};
 }
 
 void CheckWritable(const std::optional<std::string>& path) {
@@ -131,7 +134,7 @@ void CheckMachineFiles(const BenchFlags& flags, const Devices& devices) {
 ProgressFunction ProgressOf(const BenchFlags& flags) {
   if (flags.progress_pipe)
     return [pipe = *flags.progress_pipe](const machine::MeasureProgress& progress) {
-      WriteProgress(pipe, progress);
+      WriteToPipe(pipe, ProgressLine(progress));
     };
   auto printer = std::make_shared<machine::ProgressPrinter>(std::cerr, machine::StderrIsTerminal());
   return [printer](const machine::MeasureProgress& progress) { (*printer)(progress); };
@@ -189,11 +192,10 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
 }
 
 RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
-                      const Devices& devices, live::Session& session,
-                      std::optional<TurnClient>& turns) {
+                      const Devices& devices, live::Session& session, const QuotaWatch* quota) {
   return {.open_gpu = OpenerOf(devices),
           .session = &session,
-          .turns = turns ? &*turns : nullptr,
+          .turns = flags.turn_pipes,
           .best_state = [&session](int team) { return BestState(session, team); },
           .gpu = {.min_seconds = flags.min_seconds, .steady = flags.gpu_steady},
           .stop = RuleFrom(flags),
@@ -201,14 +203,15 @@ RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bo
           .interleaved = flags.interleaved,
           .explain = ExplainOptionsOf(flags),
           .benchmarks = benchmarks,
-          .energy = EnergyPassOf(flags, cpu_runs, gpu_runs)};
+          .energy = EnergyPassOf(flags, cpu_runs, gpu_runs),
+          .quota = quota};
 }
 
-RunReporters::RunReporters(live::Session& session, const BenchFlags& flags,
-                           std::function<std::optional<Reason>()> stopped)
+RunReporters::RunReporters(live::Session& session, const BenchFlags& flags, const QuotaWatch* quota)
     : session_(session),
       flags_(flags),
-      table_(session, flags.verbose, std::move(stopped)),
+      table_(session, flags.verbose,
+             [quota] { return quota != nullptr ? quota->Stopped(quota->Read()) : std::nullopt; }),
       json_display_(session),
       json_file_(session) {}
 

@@ -2,7 +2,6 @@
 // machines, context and reporters of a run.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,14 +13,15 @@
 #include "bench/runner/runner.h"
 #include "bench/workload/workload.h"
 #include "ceilings/machine/machine.h"
-#include "counters/base/error.h"
 #include "counters/base/json.h"
 #include "reporters/live/google_benchmark.h"
 
 namespace dlroof::runner {
 
-// Returns `args` in the form of main's argv: pointers to the texts, then a null pointer.
-std::vector<char*> Pointers(std::vector<std::string>& args);
+// Calls benchmark::Initialize with the program's name and its arguments, which stay in static
+// storage until the next call, because Google Benchmark stores the address of the name. Returns the
+// arguments that Google Benchmark did not accept.
+std::vector<std::string> InitializeBenchmark(std::vector<std::string> args);
 
 // Throws BadInput if `path` is set and cannot be written. Call it before the measurement.
 void CheckWritable(const std::optional<std::string>& path);
@@ -63,17 +63,16 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
                        const workload::RunSettings& settings, const Devices& devices);
 
 // Returns the options of a run with `benchmarks` benchmarks. `cpu_runs` and `gpu_runs`: whether
-// some of them run on a CPU, on a GPU. The result has pointers to `session` and `turns`.
+// some of them run on a CPU, on a GPU. The result has pointers to `session` and `quota` (may be
+// null).
 RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
-                      const Devices& devices, live::Session& session,
-                      std::optional<TurnClient>& turns);
+                      const Devices& devices, live::Session& session, const QuotaWatch* quota);
 
 // The reporters of a run: table or JSON to standard output, the file of --benchmark_out.
 class RunReporters {
  public:
-  // `stopped` returns a sentence on how often the CPU quota stopped this process, or nullopt.
-  RunReporters(live::Session& session, const BenchFlags& flags,
-               std::function<std::optional<Reason>()> stopped);
+  // `quota` may be null; if not, the table says how often the quota stopped this process.
+  RunReporters(live::Session& session, const BenchFlags& flags, const QuotaWatch* quota);
 
   benchmark::BenchmarkReporter* display();
   benchmark::BenchmarkReporter* file();  // null without --benchmark_out

@@ -59,14 +59,6 @@ CountRequest Request(const workload::Workload& workload, const workload::Prepare
   return request;
 }
 
-// Adds notes on why GPU sources cannot count. The run's context does not say it, because it is made
-// before the GPU is opened. If the user chose a source by name, CountCall has added its note.
-void AddUnavailableSources(std::string_view choice, Counting& counting) {
-  if (choice != kAutoCounters) return;
-  for (const auto& [source, reason] : UnavailableSources(choice, "gpu", AllCounterSources()))
-    counting.notes.push_back({source, {}, reason.text});
-}
-
 const CounterSource* Source(std::string_view name, std::string_view device) {
   for (const CounterSource& source : AllCounterSources())
     if (source.name == name && source.device == device) return &source;
@@ -88,7 +80,12 @@ Counting CountPrepared(const workload::Workload& workload, const workload::Prepa
   if (settings.counters != kNoCounters)
     counting = CountCall(settings.counters, device, Request(workload, call, settings, ready),
                          AllCounterSources());
-  if (device == "gpu") AddUnavailableSources(settings.counters, counting);
+  // Says why GPU sources cannot count. The run's context does not, because it is made before the
+  // GPU is opened. If the user chose a source by name, CountCall has added its note.
+  if (device == "gpu" && settings.counters == kAutoCounters)
+    for (const auto& [source, reason] :
+         UnavailableSources(settings.counters, device, AllCounterSources()))
+      counting.notes.push_back({source, {}, reason.text});
   Work& modelled = counting.work[Provenance::kModelled];
   Work closed = call.modelled;
   closed.bytes.insert(modelled.bytes.begin(), modelled.bytes.end());
@@ -170,7 +167,7 @@ bool EnergyPass::Measures(const std::string& device) const {
   return cpu && (device == "gpu" || !cpu->from.empty());
 }
 
-energy::IdlePowers IdlePowersOf(const EnergyPass& pass, runner::Timer& gpu) {
+energy::IdlePowers IdlePowersOf(const EnergyPass& pass, Timer& gpu) {
   const auto idle = [](const energy::EnergyMeter& meter, double seconds) {
     return energy::MeasureIdlePower(
         meter, [&] { SleepSeconds(seconds); }, cpu::WallSeconds);
@@ -188,7 +185,7 @@ energy::IdlePowers IdlePowersOf(const EnergyPass& pass, runner::Timer& gpu) {
 }
 
 energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
-                                  const workload::PreparedCall& call, const runner::Timer& timer,
+                                  const workload::PreparedCall& call, const Timer& timer,
                                   const EnergyPass& pass) {
   const bool gpu = workload.name.device == "gpu";
   if (!pass.Measures(workload.name.device)) return {};
@@ -200,7 +197,7 @@ energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
                                 StoppedByInterrupt, energy::CpuSecondsOfOthers});
 }
 
-runner::Timer& PreparedCalls::TimerOf(const workload::Workload& workload) {
+Timer& PreparedCalls::TimerOf(const workload::Workload& workload) {
   if (workload.name.device == "gpu") return gpu_;
   return cpu_;
 }
@@ -245,7 +242,7 @@ workload::RunSettings PreparedCalls::Settings() const {
 }
 
 workload::PreparedCall PreparedCalls::Make(const workload::Workload& workload) {
-  runner::Timer& timer = TimerOf(workload);
+  Timer& timer = TimerOf(workload);
   threads_ = timer.Threads(workload, settings_.threads);
   timer.Open();
   Pin();

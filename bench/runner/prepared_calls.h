@@ -61,22 +61,22 @@ struct EnergyPass {
 
 // Returns the idle power [W], measured while this process sleeps: of the CPU for 1 s and, if the
 // run has GPU benchmarks, of `gpu` for 2 s. Opens `gpu`.
-energy::IdlePowers IdlePowersOf(const EnergyPass& pass, runner::Timer& gpu);
+energy::IdlePowers IdlePowersOf(const EnergyPass& pass, Timer& gpu);
 
 // Measures the energy of one call in three windows of back-to-back calls, each of at least 0.5 s on
 // a CPU and 2 s on a GPU. For calls before which caches must be flushed, returns only a reason.
 energy::EnergyResult EnergyOfCall(const workload::Workload& workload,
-                                  const workload::PreparedCall& call, const runner::Timer& timer,
+                                  const workload::PreparedCall& call, const Timer& timer,
                                   const EnergyPass& pass);
 
 // Owns at most one prepared call, and stores further calls that are needed again.
 class PreparedCalls {
  public:
-  PreparedCalls(workload::RunSettings settings, runner::CpuTimer cpu, runner::GpuTimer gpu)
+  PreparedCalls(workload::RunSettings settings, CpuTimer cpu, GpuTimer gpu)
       : settings_(std::move(settings)), cpu_(std::move(cpu)), gpu_(std::move(gpu)) {}
 
-  runner::Timer& TimerOf(const workload::Workload& workload);
-  runner::Timer& Gpu() { return gpu_; }
+  Timer& TimerOf(const workload::Workload& workload);
+  Timer& Gpu() { return gpu_; }
   // Returns whether the workload's call is counted after all benchmarks were timed, because reading
   // a GPU's hardware counters slows down later timings.
   bool CountsLater(const workload::Workload& workload) const;
@@ -100,8 +100,8 @@ class PreparedCalls {
   void Pin();
 
   workload::RunSettings settings_;
-  runner::CpuTimer cpu_;
-  runner::GpuTimer gpu_;
+  CpuTimer cpu_;
+  GpuTimer gpu_;
   std::vector<int> pinned_;  // CPU of each thread
   int threads_ = 1;          // number of threads of the prepared call
   std::optional<workload::PreparedCall> call_;

@@ -1,19 +1,20 @@
 #include "bench/runner/run_context.h"
 
 #include <fmt/format.h>
+#include <valgrind/callgrind.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <ranges>
 #include <utility>
 
 #include "bench/runner/prepared_calls.h"
-#include "bench/runner/simulation_marks.h"
 #include "counters/base/json_text.h"
+#include "counters/base/keys.h"
 #include "counters/base/version.h"
 #include "reporters/record/run_file.h"
 
@@ -125,23 +126,6 @@ json RunContext(const std::string& command, const workload::RunSettings& setting
 
 namespace {
 
-SimulationRequest ParseRequest(const std::vector<std::string>& args) {
-  constexpr std::string_view kSeed = "--dlroof_seed=";
-  SimulationRequest request;
-  for (size_t i = 1; i < args.size(); ++i) {
-    const std::string_view arg = args[i];
-    if (arg.starts_with(kSimulatedCallFlag)) {
-      request.name = arg.substr(std::string_view(kSimulatedCallFlag).size());
-      continue;
-    }
-    const auto number = arg.starts_with(kSeed) ? arg.substr(kSeed.size()) : std::string_view();
-    const auto* const end = number.data() + number.size();
-    if (number.empty() || std::from_chars(number.data(), end, request.seed).ptr != end)
-      throw BadInput("{}: expected only {}NAME and --dlroof_seed=N", arg, kSimulatedCallFlag);
-  }
-  return request;
-}
-
 // Reads a tensor, which brings it into the simulated caches.
 void Touch(const workload::MemoryRegion& region) {
   const auto* bytes = static_cast<const volatile std::uint64_t*>(region.begin);
@@ -161,19 +145,30 @@ void BringCachesInto(workload::CacheState state, const workload::PreparedCall& c
 }  // namespace
 
 std::optional<SimulationRequest> SimulatedCallIn(const std::vector<std::string>& args) {
-  if (std::ranges::none_of(args,
-                           [](const auto& arg) { return arg.starts_with(kSimulatedCallFlag); }))
+  constexpr std::string_view kCall = kSimulatedCallFlag, kSeed = "--dlroof_seed=";
+  if (std::ranges::none_of(args, [&](const auto& arg) { return arg.starts_with(kCall); }))
     return std::nullopt;
-  return ParseRequest(args);
+  SimulationRequest request;
+  for (const std::string_view arg : args | std::views::drop(1)) {
+    const auto seed = ParseNumber<unsigned>(arg.substr(std::min(kSeed.size(), arg.size())));
+    if (arg.starts_with(kCall))
+      request.name = arg.substr(kCall.size());
+    else if (arg.starts_with(kSeed) && seed)
+      request.seed = *seed;
+    else
+      throw BadInput("{}: expected only {}NAME and {}N", arg, kCall, kSeed);
+  }
+  return request;
 }
 
 void CountSimulatedCall(const workload::Workload& workload, const workload::PreparedCall& call,
                         const workload::PreparedCall& twin) {
-  StartSimulation();
+  CALLGRIND_START_INSTRUMENTATION;  // with empty caches
   BringCachesInto(workload.cache, call, twin);
-  ForgetCounts();
+  CALLGRIND_ZERO_STATS;  // without changing the simulated caches
   call.run();
-  WriteCounts();
+  CALLGRIND_DUMP_STATS;
+  CALLGRIND_STOP_INSTRUMENTATION;
   std::cout << JsonText(nlohmann::json{{"algorithm", call.algorithm}}) << '\n';
 }
 
@@ -221,6 +216,11 @@ QuotaWatch::QuotaWatch(cpu::CpuQuota quota, cpu::ReadText read)
 cpu::Throttling QuotaWatch::Read() const {
   const auto now = cpu::ParseThrottling(read_(quota_.stat));
   return now && begin_ ? *now - *begin_ : cpu::Throttling{};
+}
+
+std::unique_ptr<QuotaWatch> WatchQuota(const cpu::LimitFacts& limits) {
+  const auto quota = cpu::QuotaFrom(limits);
+  return quota ? std::make_unique<QuotaWatch>(*quota, limits.read) : nullptr;
 }
 
 std::optional<Reason> QuotaWatch::Stopped(const cpu::Throttling& during) const {

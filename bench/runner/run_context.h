@@ -2,6 +2,7 @@
 // of one benchmark under valgrind's cache simulator (the counter source "simulate").
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -71,5 +72,8 @@ class QuotaWatch {
   cpu::ReadText read_;
   std::optional<cpu::Throttling> begin_;  // absent: could not be read
 };
+
+// Begins to watch the quota of CPU time in `limits`. Returns null if there is none.
+std::unique_ptr<QuotaWatch> WatchQuota(const cpu::LimitFacts& limits);
 
 }  // namespace dlroof::runner

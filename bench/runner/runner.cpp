@@ -15,12 +15,6 @@ namespace {
 
 constexpr double kWarmUpSeconds = 0.002;  // [s] of untimed calls: fills a core's private caches
 
-void WriteTo(int pipe, const std::string& text) {
-  // A write of a short text to a pipe does not block. A failure can be ignored: if the supervisor
-  // has ended, WaitForTurn returns false.
-  [[maybe_unused]] const auto written = write(pipe, text.data(), text.size());
-}
-
 class WallTime {
  public:
   explicit WallTime(double& sum) : sum_(sum), begin_(cpu::WallSeconds()) {}
@@ -34,7 +28,7 @@ class WallTime {
 };
 
 // Returns the kernels and launches in the call's CUDA graph; sets call.gpu->kernels to their names.
-Counting KernelsOf(runner::Timer& timer, workload::PreparedCall& call) {
+Counting KernelsOf(Timer& timer, workload::PreparedCall& call) {
   constexpr const char* kSource = "graph";
   Counting counting;
   try {
@@ -108,8 +102,10 @@ Runner::Runner(workload::RunSettings settings, const RunnerOptions& options)
     : settings_(std::move(settings)),
       options_(options),
       progress_(options.explain, options.benchmarks, cpu::WallSeconds),
-      calls_(settings_, {options.best_state, options.turns != nullptr, options.keep_noisy},
-             {options.open_gpu, options.gpu}) {}
+      calls_(settings_, {options.best_state, options.turns.has_value(), options.keep_noisy},
+             {options.open_gpu, options.gpu}) {
+  if (options.turns) turns_.emplace(*options.turns);
+}
 
 void Runner::Run(benchmark::State& state, const workload::Workload& workload) {
   auto& benchmark = StateOf(workload);
@@ -117,22 +113,26 @@ void Runner::Run(benchmark::State& state, const workload::Workload& workload) {
   if (benchmark.failed) return SkipRest(state, workload);
   const WallTime wall(benchmark.wall_seconds);
   try {
-    auto* const turns = options_.turns;
     if (next.wanted) Prepare(benchmark);
-    if (!next.wanted || (turns != nullptr && !turns->WaitForTurn())) {
+    if (!next.wanted || (turns_ && !turns_->WaitForTurn())) {
       VerifyAgain(benchmark);
       return SkipRest(state, workload);
     }
     const double begin = cpu::WallSeconds();
     if (next.pause_seconds > 0) SleepSeconds(next.pause_seconds);
-    if (turns != nullptr || next.pause_seconds > 0) WarmUp(workload.cache);
+    if (turns_ || next.pause_seconds > 0) WarmUp(workload.cache);
     const auto throttled = Throttled();
     const auto timed = calls_.TimerOf(workload).Time(
         state, calls_.Call(), PartOf(workload, state, benchmark.calls_per_part.value()));
     benchmark.throttled = benchmark.throttled + (Throttled() - throttled);
-    if (IsWatched(workload)) Watch(benchmark);
+    if (options_.explain && workload.name.device == "cpu" &&
+        workload.cache == workload::CacheState::kWarm) {
+      if (!benchmark.watched) benchmark.watched.emplace();
+      benchmark.watched->Add(calls_.Call(), calls_.Settings().threads,
+                             benchmark.calls_per_part.value());
+    }
     Attach(state, benchmark, timed, cpu::WallSeconds() - begin);
-    if (turns != nullptr) turns->EndTurn(static_cast<double>(state.iterations()));
+    if (turns_) turns_->EndTurn(static_cast<double>(state.iterations()));
     if (!benchmark.timed_algorithm && (IsStored(workload) || calls_.CountsLater(workload) ||
                                        options_.energy.Measures(workload.name.device)))
       benchmark.timed_algorithm = calls_.Call().algorithm;
@@ -238,9 +238,8 @@ std::optional<ParallelTime> Runner::Explain(const workload::Workload& workload) 
   const int index = static_cast<int>(std::distance(benchmarks_.begin(), benchmarks_.find(name)));
   const auto begin = [&](ExplainPart part) { progress_.Explain(index, name, part); };
   try {
-    ExplainCall(workload, settings_, *options_.explain,
-                ExplainBudget(*options_.explain, benchmark.wall_seconds), begin,
-                *benchmark.watched);
+    benchmark.watched->Explain(workload, settings_, *options_.explain,
+                               ExplainBudget(*options_.explain, benchmark.wall_seconds), begin);
   } catch (const std::exception&) {
     return std::nullopt;  // the record keeps the profile of the call on all threads
   }
@@ -261,7 +260,6 @@ std::optional<Counting> Runner::CountLate(const workload::Workload& workload) {
   return counting;
 }
 
-// Runs `pass` for all benchmarks until an interrupt. Returns the results by name.
 template <class Result>
 std::map<std::string, Result> Runner::OfAll(
     std::optional<Result> (Runner::*pass)(const workload::Workload&)) {
@@ -317,12 +315,12 @@ void Runner::Store(const workload::Workload& workload) {
 
 // Decides whether another repetition follows. The first two always run, because Google Benchmark
 // may still be searching the iteration count.
-runner::NextRepetition Runner::Next(const BenchmarkState& benchmark) const {
+NextRepetition Runner::Next(const BenchmarkState& benchmark) const {
   if (!options_.stop || benchmark.all_repetitions || benchmark.record.repetitions.size() < 2)
     return {};
   if (options_.explain && IsTimedLongEnough(*options_.explain, benchmark.wall_seconds))
     return {false, 0};
-  return runner::NextAfter(benchmark.record.repetitions, benchmark.spent_seconds, *options_.stop);
+  return NextAfter(benchmark.record.repetitions, benchmark.spent_seconds, *options_.stop);
 }
 
 void Runner::Remember(const record::Repetition& repetition, double seconds,
@@ -337,17 +335,6 @@ void Runner::Remember(const record::Repetition& repetition, double seconds,
   benchmark.spent_seconds += seconds;
   if (options_.keep_noisy) return;
   record::MarkNoisy(all);
-}
-
-bool Runner::IsWatched(const workload::Workload& workload) const {
-  return options_.explain && workload.name.device == "cpu" &&
-         workload.cache == workload::CacheState::kWarm;
-}
-
-void Runner::Watch(BenchmarkState& benchmark) {
-  if (!benchmark.watched) benchmark.watched.emplace();
-  benchmark.watched->Add(calls_.Call(), calls_.Settings().threads,
-                         benchmark.calls_per_part.value());
 }
 
 void Runner::Prepare(BenchmarkState& benchmark) {
@@ -412,8 +399,8 @@ Counting Runner::Count(const workload::Workload& workload, const workload::Prepa
 
 // Adds a repetition, which took `seconds` [s] of wall time in all, to the benchmark's record, and
 // its numbers to Google Benchmark's state.
-void Runner::Attach(benchmark::State& state, BenchmarkState& benchmark,
-                    const runner::TimedLoop& timed, double seconds) {
+void Runner::Attach(benchmark::State& state, BenchmarkState& benchmark, const TimedLoop& timed,
+                    double seconds) {
   benchmark.started = true;
   Remember(timed.repetition, seconds, benchmark);
   auto& record = benchmark.record;
@@ -471,18 +458,9 @@ void Runner::DescribeFailed(bool is_wrong, record::Record& record) const {
   if (record.wrong_engines.size() == 1) record.wrong_engines.clear();
 }
 
-std::map<std::string, ParallelTime> Runner::ExplainAll() {
-  auto found = OfAll(&Runner::Explain);
-  progress_.End();
-  return found;
-}
-std::map<std::string, energy::EnergyResult> Runner::MeasureEnergyOfAll() {
-  return OfAll(&Runner::MeasureEnergy);
-}
-std::map<std::string, Counting> Runner::CountAll() { return OfAll(&Runner::CountLate); }
-
 bool TurnClient::WaitForTurn() {
-  if (!ready_) WriteTo(pipes_.to_supervisor, "ready\n");
+  // A failure can be ignored here and in EndTurn: if the supervisor has ended, `read` returns 0.
+  if (!ready_) WriteToPipe(pipes_.to_supervisor, "ready\n");
   ready_ = true;
   char turn = 0;
   ssize_t got = 0;
@@ -492,7 +470,7 @@ bool TurnClient::WaitForTurn() {
 }
 
 void TurnClient::EndTurn(double iterations) {
-  WriteTo(pipes_.to_supervisor, fmt::format("{:.0f}\n", iterations));
+  WriteToPipe(pipes_.to_supervisor, fmt::format("{:.0f}\n", iterations));
 }
 
 bool UsesManualTime(const workload::Workload& workload) {
@@ -517,10 +495,16 @@ live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
     else
       registered->UseRealTime();
   }
-  live::Passes passes{.count = [runner] { return runner->CountAll(); }};
-  if (options.explain) passes.parallel = [runner] { return runner->ExplainAll(); };
+  live::Passes passes{.count = [runner] { return runner->OfAll(&Runner::CountLate); }};
+  if (options.explain)
+    passes.parallel = [runner] {
+      auto found = runner->OfAll(&Runner::Explain);
+      runner->EndExplaining();
+      return found;
+    };
   if (options.energy.cpu) passes.idle = [runner] { return runner->MeasureIdle(); };
-  if (options.energy.cpu) passes.energy = [runner] { return runner->MeasureEnergyOfAll(); };
+  if (options.energy.cpu)
+    passes.energy = [runner] { return runner->OfAll(&Runner::MeasureEnergy); };
   return passes;
 }
 

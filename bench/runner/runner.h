@@ -45,22 +45,22 @@ class TurnClient {
 };
 
 struct RunnerOptions {
-  runner::GpuOpener open_gpu;        // called before the first GPU benchmark; may be empty
+  GpuOpener open_gpu;                // called before the first GPU benchmark; may be empty
   live::Session* session = nullptr;  // gets all results; must outlive the benchmarks
-  // Set in interleaved runs; must outlive the benchmarks. Each repetition waits for the supervisor
-  // and begins with untimed calls that warm the caches.
-  TurnClient* turns = nullptr;
+  // Set in interleaved runs: each repetition waits for the supervisor and begins with untimed calls
+  // that warm the caches.
+  std::optional<TurnPipes> turns;
   // Returns the best known state of the cores that `threads` threads run on. May be empty.
   std::function<cpu::TeamState(int threads)> best_state;
-  runner::GpuTiming gpu;
+  GpuTiming gpu;
   // Decides when a benchmark has enough repetitions; further ones are skipped. Absent: all run.
-  std::optional<runner::StoppingRule> stop;
+  std::optional<StoppingRule> stop;
   bool keep_noisy = false;  // use noisy repetitions, too
   // Google Benchmark alternates between benchmarks: a GPU call is stored between its repetitions.
   bool interleaved = false;
   bool own_seconds = false;  // records always have dlroof's times, never Google Benchmark's
   // Set in --dlroof_explain runs: profile the parallel regions of each call after its repetitions,
-  // and run ExplainCall after all benchmarks.
+  // and run WatchedCalls::Explain after all benchmarks.
   std::optional<ExplainOptions> explain;
   int benchmarks = 0;           // number of benchmarks that run, for the progress of `explain`
   std::size_t repetitions = 0;  // most repetitions of a benchmark; 0: unknown
@@ -77,12 +77,12 @@ struct BenchmarkState {
   bool verified = false;        // the output was compared with the reference
   bool verified_again = false;  // also after the last repetition, with new inputs
   std::optional<Counting> counting;
-  double spent_seconds = 0;                     // [s] time of the repetitions and their pauses
-  cpu::Throttling throttled;                    // by the CPU quota, during the repetitions
-  std::optional<std::int64_t> calls_per_part;   // Timer::CallsPerPart
-  std::optional<runner::WatchedCalls> watched;  // profiles of the parallel regions
-  double wall_seconds = 0;                      // [s] of all work for this benchmark
-  bool started = false;                         // Google Benchmark's loop has begun
+  double spent_seconds = 0;                    // [s] time of the repetitions and their pauses
+  cpu::Throttling throttled;                   // by the CPU quota, during the repetitions
+  std::optional<std::int64_t> calls_per_part;  // Timer::CallsPerPart
+  std::optional<WatchedCalls> watched;         // profiles of the parallel regions
+  double wall_seconds = 0;                     // [s] of all work for this benchmark
+  bool started = false;                        // Google Benchmark's loop has begun
   bool failed = false;
   bool all_repetitions = false;  // set by Runner::UseAllRepetitions
   // The timed call's algorithm, to compare with when energy or counters are measured later.
@@ -124,11 +124,12 @@ class Runner {
   std::optional<energy::EnergyResult> MeasureEnergy(const workload::Workload& workload);
   std::optional<Counting> CountLate(const workload::Workload& workload);
 
-  // Run one of these passes for all benchmarks, if they can be prepared outside of Google
-  // Benchmark's loop. Return the results by benchmark name.
-  std::map<std::string, ParallelTime> ExplainAll();
-  std::map<std::string, energy::EnergyResult> MeasureEnergyOfAll();
-  std::map<std::string, Counting> CountAll();
+  // Runs one of these passes for all benchmarks until an interrupt, if they can be prepared outside
+  // of Google Benchmark's loop. Returns the results by benchmark name.
+  template <class Result>
+  std::map<std::string, Result> OfAll(
+      std::optional<Result> (Runner::*pass)(const workload::Workload&));
+  void EndExplaining() { progress_.End(); }  // after Explain for all benchmarks
 
   energy::IdlePowers MeasureIdle();
 
@@ -140,26 +141,22 @@ class Runner {
                                      const std::function<void(bool same_algorithm)>& measure);
   bool IsStored(const workload::Workload& workload);
   void Store(const workload::Workload& workload);
-  runner::NextRepetition Next(const BenchmarkState& benchmark) const;
+  NextRepetition Next(const BenchmarkState& benchmark) const;
   void Remember(const record::Repetition& repetition, double seconds, BenchmarkState& benchmark);
-  bool IsWatched(const workload::Workload& workload) const;
-  void Watch(BenchmarkState& benchmark);
   void Prepare(BenchmarkState& benchmark);
   void VerifyAgain(BenchmarkState& benchmark);
   void WarmUp(workload::CacheState cache);
   Counting Count(const workload::Workload& workload, const workload::PreparedCall& call,
                  const std::string& choice);
-  void Attach(benchmark::State& state, BenchmarkState& benchmark, const runner::TimedLoop& timed,
+  void Attach(benchmark::State& state, BenchmarkState& benchmark, const TimedLoop& timed,
               double seconds);
   void Fail(benchmark::State& state, BenchmarkState& benchmark, const std::string& message);
   void DescribeFailed(bool is_wrong, record::Record& record) const;
-  template <class Result>
-  std::map<std::string, Result> OfAll(
-      std::optional<Result> (Runner::*pass)(const workload::Workload&));
 
   workload::RunSettings settings_;
   RunnerOptions options_;
   ExplainProgress progress_;
+  std::optional<TurnClient> turns_;
   PreparedCalls calls_;
   std::map<std::string, BenchmarkState> benchmarks_;  // by name
   BenchmarkState* prepared_ = nullptr;                // the benchmark of the prepared call

@@ -145,13 +145,6 @@ struct GpuCacheState {
   std::function<void()> renew;  // restores overwritten inputs; before the flush; may be empty
 };
 
-// Returns how to prepare the GPU for a call in the cache state `cache`. Throws Unsupported for cold
-// weights if the call does not name its weights.
-GpuCacheState GpuCacheOf(const workload::PreparedCall& call, workload::CacheState cache);
-
-// Restores overwritten inputs and prepares L2 as `cache` requests, and waits until that is done.
-void MakeReady(gpu::GpuClock& clock, const GpuCacheState& cache);
-
 // Prepares memory and L2, runs the call once, and returns its time including the launch. [s]
 double TimeOnce(gpu::GpuClock& clock, const gpu::Enqueue& call, const GpuCacheState& cache);
 
@@ -187,11 +180,6 @@ struct Rotation {
   gpu::Enqueue enqueue;
   int copies = 1;  // [1] a sequence must have a multiple of this number of calls
 };
-// Returns calls on copies of all tensors (kCold) or of the weights (kColdWeights). Throws
-// Unsupported if the call can only use its own tensors or needs too many copies, and the driver's
-// message if the GPU has not enough memory.
-Rotation RotationOf(gpu::GpuClock& clock, const workload::PreparedCall& call,
-                    workload::CacheState cache);
 
 // Measures the time of a call as (time of 2N calls - time of N calls) / N. Each series of calls (a
 // train) is a CUDA graph or, if the call cannot be captured, a queue. `renew` restores overwritten

@@ -12,6 +12,7 @@
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "counters/base/process.h"
 #include "reporters/text/text.h"
 
@@ -20,66 +21,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Git {
- public:
-  explicit Git(std::string folder) : folder_(std::move(folder)) {}
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-  // Returns the output of `git ARGUMENTS` without newlines at its end. Throws BadInput if it fails.
-  std::string Run(const std::vector<std::string>& arguments) const {
-    auto ran = Child(arguments);
-    if (ran.exit_code != 0)
-      throw BadInput("git {}: {}", arguments.at(0),
-                     ran.err.empty() ? "failed" : FirstLine(ran.err));
-    while (ran.out.ends_with('\n')) ran.out.pop_back();
-    return ran.out;
-  }
-  bool Succeeds(const std::vector<std::string>& arguments) const {
-    return Child(arguments).exit_code == 0;
-  }
+// Runs Git in a folder.
+ChildResult RunGit(const std::string& folder, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"git", "-C", folder});
+  return RunChild(arguments);
+}
 
-  std::string CommitOf(const std::string& revision) const {
-    const auto ran =
-        Child({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
-    if (ran.exit_code != 0 || ran.out.empty())
-      throw BadInput("{}: no commit of the repository of {}", revision,
-                     fs::absolute(folder_).lexically_normal().string());
-    return FirstLine(ran.out);
-  }
-  // Returns "1a2b3c4d5e6f Subject".
-  std::string Title(const std::string& commit) const {
-    return Run({"log", "-1", "--abbrev=12", "--format=%h %s", commit});
-  }
-  std::vector<std::string> Candidates(const std::string& bad,
-                                      const std::vector<std::string>& goods) const {
-    std::vector<std::string> arguments = {"rev-list", "--bisect-all", bad, "--not"};
-    arguments.insert(arguments.end(), goods.begin(), goods.end());
-    return ParseBisectAll(Run(arguments));
-  }
+// Returns the output of `git ARGUMENTS` without newlines at its end. Throws BadInput if it fails.
+std::string GitText(const std::string& folder, const std::vector<std::string>& arguments) {
+  auto ran = RunGit(folder, arguments);
+  if (ran.exit_code != 0)
+    throw BadInput("git {}: {}", arguments.at(0), ran.err.empty() ? "failed" : FirstLine(ran.err));
+  while (ran.out.ends_with('\n')) ran.out.pop_back();
+  return ran.out;
+}
 
- private:
-  static std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-  ChildResult Child(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> command = {"git", "-C", folder_};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    return RunChild(command);
-  }
-
-  std::string folder_;
-};
+std::string CommitOf(const std::string& folder, const std::string& revision) {
+  const auto ran = RunGit(
+      folder, {"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
+  if (ran.exit_code != 0 || ran.out.empty())
+    throw BadInput("{}: no commit of the repository of {}", revision,
+                   fs::absolute(folder).lexically_normal().string());
+  return FirstLine(ran.out);
+}
 
 // A Git worktree. The destructor removes it unless `keep`.
 class Worktree {
  public:
-  Worktree(const Git& git, std::string path, bool keep)
-      : git_(git), path_(std::move(path)), keep_(keep) {
+  Worktree(const std::string& repository, std::string path, bool keep)
+      : repository_(repository), path_(std::move(path)), keep_(keep) {
     if (fs::exists(path_ + "/.git")) return;  // kept by an earlier search
-    git_.Run({"worktree", "prune"});
-    git_.Run({"worktree", "add", "--detach", "--no-checkout", path_, "HEAD"});
+    GitText(repository_, {"worktree", "prune"});
+    GitText(repository_, {"worktree", "add", "--detach", "--no-checkout", path_, "HEAD"});
   }
   ~Worktree() {
     if (keep_) return;
     try {
-      git_.Succeeds({"worktree", "remove", "--force", path_});
+      RunGit(repository_, {"worktree", "remove", "--force", path_});
     } catch (const std::exception&) {
       return;  // after an interrupt; Git forgets a worktree whose folder is gone
     }
@@ -89,11 +69,11 @@ class Worktree {
 
   const std::string& path() const { return path_; }
   void CheckOut(const std::string& commit) const {
-    Git(path_).Run({"checkout", "--quiet", "--force", "--detach", commit});
+    GitText(path_, {"checkout", "--quiet", "--force", "--detach", commit});
   }
 
  private:
-  const Git& git_;
+  const std::string& repository_;
   std::string path_;
   bool keep_;
 };
@@ -116,21 +96,24 @@ std::string ProgramIn(const Request& request, const std::string& folder) {
   return fs::absolute(fs::path(folder) / request.program).string();
 }
 
-// The ratio of a commit's time to GOOD's.
-struct Ratio {
-  double log_ratio = 0;      // [1]
-  double low = 0, high = 0;  // [1] 95 % interval of the logarithm
-  statistics::Verdict verdict = statistics::Verdict::kAmbiguous;  // for Measure's min_effect
+// Builds a commit in the worktree. Returns the path of its program. Throws BadInput if that fails.
+std::string BuildCommit(const Request& request, const Worktree& tree, const std::string& commit) {
+  tree.CheckOut(commit);
+  if (const auto reason = Build(request, tree.path()))
+    throw BadInput("{}: {}", Short(commit), reason->text);
+  return ProgramIn(request, tree.path());
+}
 
-  std::string Text() const {
-    return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %)", 100 * std::expm1(log_ratio),
-                       100 * std::expm1(low), 100 * std::expm1(high));
-  }
-};
+std::string TextOf(const statistics::Judgement& of_good) {
+  return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %)", 100 * (of_good.ratio - 1),
+                     100 * (of_good.ci95.first - 1), 100 * (of_good.ci95.second - 1));
+}
 
-// Measures `program` interleaved with `good`. Returns nullopt if the benchmark got no verdict.
-std::optional<Ratio> Measure(const Request& request, const std::string& good,
-                             const std::string& program, double min_effect, std::ostream& log) {
+// Measures `program` interleaved with `good`. Returns the judgement on the ratio of its time to
+// that of `good`, or nullopt if the benchmark got no verdict.
+std::optional<statistics::Judgement> Measure(const Request& request, const std::string& good,
+                                             const std::string& program, double min_effect,
+                                             std::ostream& log) {
   const auto pair = Interleave({.programs = {good, program},
                                 .arguments = request.arguments,
                                 .budget_seconds = request.budget_seconds,
@@ -140,8 +123,9 @@ std::optional<Ratio> Measure(const Request& request, const std::string& good,
   if (!pair || pair->result.rows.empty()) return std::nullopt;
   const auto& row = pair->result.rows.front();
   if (!row.judgement) return std::nullopt;
-  return Ratio{std::log(row.judgement->ratio), std::log(row.judgement->ci95.first),
-               std::log(row.judgement->ci95.second), row.verdict};
+  auto judgement = *row.judgement;
+  judgement.verdict = row.verdict;
+  return judgement;
 }
 
 // A search for the commit, with two worktrees: of GOOD and of the commit under test.
@@ -151,61 +135,55 @@ class Bisection {
       : request_(request),
         out_(out),
         log_(log),
-        git_(request.repository),
-        good_(git_.CommitOf(request.good)),
-        bad_(git_.CommitOf(request.bad)),
+        good_(CommitOf(request.repository, request.good)),
+        bad_(CommitOf(request.repository, request.bad)),
         folder_(request.folder ? fs::absolute(*request.folder).string() : temporary_ / "trees") {
-    if (good_ == bad_ || !git_.Succeeds({"merge-base", "--is-ancestor", good_, bad_}))
+    if (good_ == bad_ ||
+        RunGit(request.repository, {"merge-base", "--is-ancestor", good_, bad_}).exit_code != 0)
       throw BadInput("{} is not an ancestor of {}: expected the older, faster commit first",
                      request.good, request.bad);
     fs::create_directories(folder_);
   }
 
   int Run() {
-    const Worktree good(git_, folder_ + "/good", request_.folder.has_value());
-    const Worktree step(git_, folder_ + "/step", request_.folder.has_value());
-    log_ << fmt::format("building {} (GOOD)\n", text::Printable(git_.Title(good_)));
-    BuildOrRefuse(good, good_);
-    good_program_ = ProgramIn(request_, good.path());
-    log_ << fmt::format("building {} (BAD)\n", text::Printable(git_.Title(bad_)));
-    BuildOrRefuse(step, bad_);
-    const auto whole = Measure(request_, good_program_, ProgramIn(request_, step.path()),
-                               request_.min_effect, log_);
+    const Worktree good(request_.repository, folder_ + "/good", request_.folder.has_value());
+    const Worktree step(request_.repository, folder_ + "/step", request_.folder.has_value());
+    log_ << fmt::format("building {} (GOOD)\n", Title(good_));
+    good_program_ = BuildCommit(request_, good, good_);
+    log_ << fmt::format("building {} (BAD)\n", Title(bad_));
+    const auto bad_program = BuildCommit(request_, step, bad_);
+    const auto whole = Measure(request_, good_program_, bad_program, request_.min_effect, log_);
     if (!whole) throw BadInput("{}: has no time in both commits", request_.name);
-    log_ << fmt::format("{} (BAD): {}\n", Short(bad_), whole->Text());
-    if (whole->verdict != statistics::Verdict::kSlower &&
-        whole->verdict != statistics::Verdict::kFaster) {
+    log_ << fmt::format("{} (BAD): {}\n", Short(bad_), TextOf(*whole));
+    if (!statistics::IsChange(whole->verdict)) {
       const bool same = whole->verdict == statistics::Verdict::kSame;
       out_ << fmt::format("{}{} {} between {} and {}: {}{}\n", same ? "" : "cannot tell whether ",
                           text::Printable(request_.name), same ? "does not differ" : "differs",
-                          Short(good_), Short(bad_), whole->Text(),
+                          Short(good_), Short(bad_), TextOf(*whole),
                           same ? ""
                                : fmt::format("; a quieter machine can tell, or a larger --budget, "
                                              "up to {} blocks each",
                                              statistics::kLooks.back()));
       return kCannotTell;
     }
-    half_ = whole->log_ratio / 2;
-    return Tell(Find(step), *whole);
+    half_ = std::log(whole->ratio) / 2;
+    const auto candidates = [&](const std::string& bad, const std::vector<std::string>& goods) {
+      std::vector<std::string> arguments = {"rev-list", "--bisect-all", bad, "--not"};
+      arguments.insert(arguments.end(), goods.begin(), goods.end());
+      return ParseBisectAll(GitText(request_.repository, arguments));
+    };
+    const auto test = [&](const std::string& commit, std::size_t left) {
+      log_ << fmt::format("{} commits left; testing {}\n", left, Title(commit));
+      return Test(step, commit);
+    };
+    return Tell(FindSuspects(good_, bad_, candidates, test), *whole);
   }
 
  private:
-  void BuildOrRefuse(const Worktree& tree, const std::string& commit) const {
-    tree.CheckOut(commit);
-    if (const auto reason = Build(request_, tree.path()))
-      throw BadInput("{}: {}", Short(commit), reason->text);
-  }
-
-  Search Find(const Worktree& step) const {
-    Search search(good_, bad_, [&](const std::string& bad, const std::vector<std::string>& goods) {
-      return git_.Candidates(bad, goods);
-    });
-    while (const auto commit = search.Next()) {
-      log_ << fmt::format("{} commits left; testing {}\n", search.left(),
-                          text::Printable(git_.Title(*commit)));
-      search.Tell(*commit, Test(step, *commit));
-    }
-    return search;
+  // Returns "1a2b3c4d5e6f Subject".
+  std::string Title(const std::string& commit) const {
+    return text::Printable(
+        GitText(request_.repository, {"log", "-1", "--abbrev=12", "--format=%h %s", commit}));
   }
 
   // Tests a commit: it is like BAD if its time has changed by more than half of BAD's change.
@@ -222,37 +200,33 @@ class Bisection {
       log_ << fmt::format("{}: skipped: the benchmark has no time\n", Short(commit));
       return Finding::kSkipped;
     }
-    const double sign = half_ > 0 ? 1 : -1;
-    const double low = sign > 0 ? ratio->low : -ratio->high,
-                 high = sign > 0 ? ratio->high : -ratio->low;
-    const double change = sign * ratio->log_ratio;
+    // Logarithms in the direction of BAD's change.
+    const auto log_of = [&](double value) { return (half_ > 0 ? 1 : -1) * std::log(value); };
+    const auto [low, high] = std::minmax({log_of(ratio->ci95.first), log_of(ratio->ci95.second)});
+    const double change = log_of(ratio->ratio);
     const bool like_bad = change > size && low > 0, like_good = high < size || change < size / 2;
-    log_ << fmt::format("{}: {}: {}\n", Short(commit), ratio->Text(),
+    log_ << fmt::format("{}: {}: {}\n", Short(commit), TextOf(*ratio),
                         like_bad    ? "like BAD"
                         : like_good ? "like GOOD"
                                     : "skipped: between the two");
     return like_bad ? Finding::kLikeBad : like_good ? Finding::kLikeGood : Finding::kSkipped;
   }
 
-  int Tell(const Search& search, const Ratio& whole) const {
-    const auto suspects = search.Suspects();
-    const auto what = fmt::format("{} {}", text::Printable(request_.name), whole.Text());
+  int Tell(const std::vector<std::string>& suspects, const statistics::Judgement& whole) const {
+    const auto what = fmt::format("{} {}", text::Printable(request_.name), TextOf(whole));
     if (suspects.size() == 1) {
-      out_ << fmt::format("{}\n{}: this commit\n", text::Printable(git_.Title(suspects.front())),
-                          what);
+      out_ << fmt::format("{}\n{}: this commit\n", Title(suspects.front()), what);
       return kFound;
     }
     out_ << fmt::format("{}: one of {} commits, since those between could not be tested:\n", what,
                         suspects.size());
-    for (const auto& suspect : suspects)
-      out_ << fmt::format("  {}\n", text::Printable(git_.Title(suspect)));
+    for (const auto& suspect : suspects) out_ << fmt::format("  {}\n", Title(suspect));
     return kCannotTell;
   }
 
   const Request& request_;
   std::ostream& out_;
   std::ostream& log_;
-  Git git_;
   std::string good_, bad_;  // full commit hashes
   TemporaryFolder temporary_;
   std::string folder_;
@@ -267,27 +241,25 @@ int Bisect(const Request& request, std::ostream& out, std::ostream& log) {
 }
 
 int Step(const Request& request, std::ostream& log) {
-  const Git git(request.repository);
-  const auto good = git.CommitOf(request.good);
-  const auto common = git.Run({"rev-parse", "--path-format=absolute", "--git-common-dir"});
+  const auto& repository = request.repository;
+  const auto good = CommitOf(repository, request.good);
+  const auto common =
+      GitText(repository, {"rev-parse", "--path-format=absolute", "--git-common-dir"});
   const history::Builds programs(common + "/dlroof-bisect");
   auto stored = programs.Find(good);
   if (!stored) {
     const TemporaryFolder temporary;
-    const Worktree tree(git, temporary / "good", false);
-    tree.CheckOut(good);
-    if (const auto reason = Build(request, tree.path()))
-      throw BadInput("{}: {}", Short(good), reason->text);
-    stored = programs.Keep(good, ProgramIn(request, tree.path()), history::kUsualLimit).program;
+    const Worktree tree(repository, temporary / "good", false);
+    stored = programs.Keep(good, BuildCommit(request, tree, good), history::kUsualLimit).program;
   }
-  const auto root = git.Run({"rev-parse", "--show-toplevel"});
+  const auto root = GitText(repository, {"rev-parse", "--show-toplevel"});
   if (const auto reason = Build(request, root)) {
     log << fmt::format("skipped: {}\n", reason->text);
     return kStepSkip;
   }
   const auto ratio =
       Measure(request, stored->run, ProgramIn(request, root), request.min_effect, log);
-  if (ratio) log << fmt::format("{}: {}\n", text::Printable(request.name), ratio->Text());
+  if (ratio) log << fmt::format("{}: {}\n", text::Printable(request.name), TextOf(*ratio));
   if (!ratio || ratio->verdict == statistics::Verdict::kAmbiguous) return kStepSkip;
   return ratio->verdict == statistics::Verdict::kSame ? kStepLikeGood : kStepLikeBad;
 }
@@ -301,35 +273,29 @@ std::vector<std::string> ParseBisectAll(std::string_view output) {
   return commits;
 }
 
-Search::Search(std::string good, std::string bad, Candidates candidates)
-    : goods_{std::move(good)}, bad_(std::move(bad)), candidates_(std::move(candidates)) {
-  Ask();
-}
-
-void Search::Ask() { open_ = candidates_(bad_, goods_); }
-
-std::optional<std::string> Search::Next() const {
-  for (const auto& commit : open_)
-    if (commit != bad_ && !skipped_.contains(commit)) return commit;
-  return std::nullopt;
-}
-
-void Search::Tell(const std::string& commit, Finding finding) {
-  if (finding == Finding::kSkipped) {
-    skipped_.insert(commit);
-    return;
+std::vector<std::string> FindSuspects(
+    const std::string& good, std::string bad, const Candidates& candidates,
+    const std::function<Finding(const std::string& commit, std::size_t left)>& test) {
+  std::vector<std::string> goods = {good};
+  std::set<std::string> skipped;
+  for (auto open = candidates(bad, goods);;) {
+    const auto* const next = FindIf(
+        open, [&](const auto& commit) { return commit != bad && !skipped.contains(commit); });
+    if (next == nullptr) {
+      if (std::ranges::count(open, bad) == 0) open.push_back(bad);
+      return open;
+    }
+    const auto finding = test(*next, open.size());
+    if (finding == Finding::kSkipped) {
+      skipped.insert(*next);
+      continue;
+    }
+    if (finding == Finding::kLikeGood)
+      goods.push_back(*next);
+    else
+      bad = *next;
+    open = candidates(bad, goods);
   }
-  if (finding == Finding::kLikeGood)
-    goods_.push_back(commit);
-  else
-    bad_ = commit;
-  Ask();
-}
-
-std::vector<std::string> Search::Suspects() const {
-  std::vector<std::string> suspects = open_;
-  if (std::ranges::find(suspects, bad_) == suspects.end()) suspects.push_back(bad_);
-  return suspects;
 }
 
 }  // namespace dlroof::supervise

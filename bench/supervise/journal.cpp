@@ -15,6 +15,7 @@
 #include "counters/base/files.h"
 #include "counters/base/json_members.h"
 #include "counters/base/json_text.h"
+#include "counters/base/keys.h"
 
 namespace dlroof::supervise {
 
@@ -61,12 +62,6 @@ JournalHeader HeaderFrom(const JsonReader& at) {
   return header;
 }
 
-JournalEntry EntryFrom(const JsonReader& at, std::size_t programs) {
-  auto entry = FromMembers<JournalEntry>(at);
-  if (entry.outcomes.size() != programs) at.Refuse("outcomes", "one of each program");
-  return entry;
-}
-
 void ReadLine(const std::string& line, const std::string& where, Journal& journal) {
   RefuseDeepJson(line, where);
   const json object = json::parse(line, nullptr, false);
@@ -79,7 +74,9 @@ void ReadLine(const std::string& line, const std::string& where, Journal& journa
     journal.machines = at.Array("machines");
     for (std::size_t i = 0; i < journal.machines.size(); ++i) at.Item("machines", i).Text("device");
   } else {
-    journal.entries.push_back(EntryFrom(at, journal.header->programs.size()));
+    const auto& entry = journal.entries.emplace_back(FromMembers<JournalEntry>(at));
+    if (entry.outcomes.size() != journal.header->programs.size())
+      at.Refuse("outcomes", "one of each program");
   }
 }
 
@@ -151,9 +148,7 @@ void JournalFile::Remove() { unlink(path_.c_str()); }
 namespace {
 
 const Part* FailureIn(const std::vector<Part>& parts) {
-  const auto found =
-      std::ranges::find_if(parts, [](const Part& part) { return part.failure.has_value(); });
-  return found == parts.end() ? nullptr : &*found;
+  return FindIf(parts, [](const Part& part) { return part.failure.has_value(); });
 }
 
 // Returns the entry that Google Benchmark writes for a failed benchmark.

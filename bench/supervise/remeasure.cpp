@@ -89,16 +89,15 @@ void AppendProcesses(const std::vector<record::Repetition>& more,
 class Remeasurement {
  public:
   Remeasurement(const compare::NamedRun& contender, const CompareRun& compare,
-                const compare::CompareOptions& options, const Settings& settings, std::ostream& log)
+                const Settings& settings, std::ostream& log)
       : contender_(contender),
         compare_(compare),
-        options_(options),
         settings_(settings),
         log_(log),
         begin_seconds_(cpu::WallSeconds()) {}
 
   Settled Run() {
-    settled_.result = compare_(contender_, options_);
+    settled_.result = compare_(contender_);
     if (settings_.stored_program)
       SettleInterleaved();
     else
@@ -136,7 +135,7 @@ class Remeasurement {
       auto pair = Interleave({.programs = {*settings_.stored_program, settings_.program},
                               .arguments = settings_.arguments,
                               .budget_seconds = SecondsLeft(),
-                              .min_effect = options_.min_effect.value_or(kInterleavedMinEffect)},
+                              .min_effect = settings_.min_effect.value_or(0.02)},
                              names, log_);
       if (!pair) continue;
       const auto replaced = history::ReplaceRows(pair->result, settled_.result);
@@ -166,30 +165,24 @@ class Remeasurement {
       const auto names = history::UnclearNames(settled_.result, decided_);
       if (names.empty()) return;
       Announce(names, "in further processes");
-      const auto* rerun = MeasureAlone(names, number);
-      if (rerun == nullptr) return;
+      const auto runs = Measured({.programs = {settings_.program},
+                                  .arguments = settings_.arguments,
+                                  .budget_seconds = SecondsLeft(),
+                                  .processes = ProcessesOf(contender_.file),
+                                  .retries = 0},
+                                 names, log_);
+      if (runs.empty()) return;
+      settled_.runs.push_back({fmt::format("rerun {}", number), runs.front()});
+      const auto& rerun = settled_.runs.back();
       settled_.again.insert(names.begin(), names.end());
-      pooled = Pooled(*pooled, *rerun);
-      CheckRerun(*pooled, *rerun);
-      settled_.result = compare_(*pooled, options_);
-      Confirm(*rerun, settled_.result);
+      pooled = Pooled(*pooled, rerun);
+      CheckRerun(*pooled, rerun);
+      settled_.result = compare_(*pooled);
+      Confirm(rerun, settled_.result);
       for (const auto& row : settled_.result.rows)
         if (row.verdict == statistics::Verdict::kSlower && settled_.again.contains(row.name()))
           decided_.insert(row.name());  // slower in NEW and in the further run
     }
-  }
-
-  // Measures NEW's benchmarks `names` again. Returns the run, or null if nothing was measured.
-  const compare::NamedRun* MeasureAlone(const std::vector<std::string>& names, int number) {
-    const auto runs = Measured({.programs = {settings_.program},
-                                .arguments = settings_.arguments,
-                                .budget_seconds = SecondsLeft(),
-                                .processes = ProcessesOf(contender_.file),
-                                .retries = 0},
-                               names, log_);
-    if (runs.empty()) return nullptr;
-    settled_.runs.push_back({fmt::format("rerun {}", number), runs.front()});
-    return &settled_.runs.back();
   }
 
   // Returns a copy of the run with the repetitions of `rerun` appended.
@@ -204,11 +197,8 @@ class Remeasurement {
     return &settled_.runs.back();
   }
 
-  static constexpr double kInterleavedMinEffect = 0.02;
-
   const compare::NamedRun& contender_;
   const CompareRun& compare_;
-  const compare::CompareOptions& options_;
   const Settings& settings_;
   std::ostream& log_;
   double begin_seconds_;
@@ -278,9 +268,8 @@ void Confirm(const compare::NamedRun& rerun, compare::CompareResult& result) {
 }
 
 Settled Settle(const compare::NamedRun& contender, const CompareRun& compare,
-               const compare::CompareOptions& options, const Settings& settings,
-               std::ostream& log) {
-  return Remeasurement(contender, compare, options, settings, log).Run();
+               const Settings& settings, std::ostream& log) {
+  return Remeasurement(contender, compare, settings, log).Run();
 }
 
 }  // namespace dlroof::supervise

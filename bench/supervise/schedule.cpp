@@ -44,7 +44,9 @@ std::string ListedBy(const ListedPair& pair, std::size_t side) {
 // are spread over the run. Writes each result to the journal before the next measurement.
 class Schedule {
  public:
-  Schedule(OpenRun& run, std::ostream& log, int rounds) : run_(run), log_(log), rounds_(rounds) {}
+  Schedule(OpenRun& run, std::ostream& log, int rounds) : run_(run), log_(log), rounds_(rounds) {
+    for (const auto& pair : benchmarks()) parts_.try_emplace(pair.contender);
+  }
   virtual ~Schedule() = default;
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
@@ -72,9 +74,7 @@ class Schedule {
   std::size_t sides() const { return request().programs.size(); }
   // Returns the results of program `side` (0: BASE or the only program) for the benchmark.
   const Parts& PartsOf(const ListedPair& benchmark, std::size_t side) const {
-    static const Parts none;
-    const auto found = parts_.find(benchmark.contender);
-    return found == parts_.end() ? none : found->second.at(side);
+    return parts_.at(benchmark.contender).at(side);
   }
   record::Record RecordOfSide(const ListedPair& benchmark, std::size_t side) const {
     return RecordOf(ListedBy(benchmark, side), PartsOf(benchmark, side));
@@ -228,73 +228,6 @@ class StandaloneRun : public Schedule {
   }
 };
 
-// Measures one block of one benchmark: windows of BASE and NEW, interleaved.
-class Block {
- public:
-  // base_first[0]: BASE is started first; base_first[i], i > 0: BASE measures window i first.
-  Block(OpenRun& run, const ListedPair& pair, std::vector<bool> base_first)
-      : run_(run), pair_(pair), base_first_(std::move(base_first)) {}
-
-  // Measures the block. Returns the outcomes of BASE and NEW, or nullopt after an interrupt.
-  std::optional<std::vector<Outcome>> Run() {
-    // Plain programs cannot be stopped between windows: their processes run one after the other.
-    const bool plain = run_.IsPlain(0) || run_.IsPlain(1);
-    if (!plain) Interleave();
-    // If one program's process failed, measures the other program without interleaving.
-    const bool one_failed = !plain && processes_[0]->answers() != processes_[1]->answers();
-    std::vector<Outcome> outcomes(2);
-    for (const auto side : plain ? Order(0) : Sides{0, 1}) {
-      const bool standalone = plain || (one_failed && processes_.at(side)->answers());
-      auto outcome = standalone ? Standalone(side) : End(side);
-      if (!outcome || StoppedByInterrupt()) return std::nullopt;
-      outcomes.at(side) = std::move(*outcome);
-    }
-    return outcomes;
-  }
-
- private:
-  using Sides = std::array<std::size_t, 2>;
-
-  Sides Order(std::size_t i) const { return base_first_.at(i) ? Sides{0, 1} : Sides{1, 0}; }
-  bool BothAnswer() const { return processes_[0]->answers() && processes_[1]->answers(); }
-  bool ComparesLibraries() const { return !run_.request().libraries.empty(); }
-
-  void Interleave() {
-    for (const auto side : Order(0)) {
-      auto paths = PathsIn(run_.folder(), side == 0 ? "base" : "new");
-      auto command = run_.Command(side, ListedBy(pair_, side), paths);
-      processes_.at(side) = std::make_unique<InterleavedProcess>(
-          std::move(command), std::move(paths), run_.request().timeout_seconds,
-          ComparesLibraries() ? kLogOfCreations : Variables());
-    }
-    for (const auto side : Order(0)) processes_.at(side)->Ready();
-    for (const auto side : Order(0))
-      if (BothAnswer()) processes_.at(side)->Settle();
-    for (std::size_t window = 1; window < base_first_.size(); ++window)
-      for (const auto side : Order(window))
-        if (BothAnswer()) processes_.at(side)->Turn();
-  }
-
-  std::optional<Outcome> Standalone(std::size_t side) {
-    processes_.at(side).reset();
-    return run_.RunStandalone(side, ListedBy(pair_, side), WindowFlags(run_.IsPlain(side)));
-  }
-
-  Outcome End(std::size_t side) {
-    auto& process = *processes_.at(side);
-    auto outcome = run_.Finished(process.End(), process.paths());
-    if (ComparesLibraries() && outcome.result.is_object())
-      if (auto choice = ChoiceIn(ReadFileIfAny(process.paths().out)))
-        outcome.result[kPrimitive] = std::move(*choice);
-    return outcome;
-  }
-
-  OpenRun& run_;
-  const ListedPair& pair_;
-  std::vector<bool> base_first_;
-  std::array<std::unique_ptr<InterleavedProcess>, 2> processes_;
-};
-
 struct Progress {
   std::array<std::optional<json>, 2> choices;  // of BASE and NEW, with --ab-library
   std::optional<statistics::Shift> shift;      // NEW / BASE, at the last look
@@ -309,23 +242,74 @@ class InterleavedRun : public Schedule {
  public:
   InterleavedRun(OpenRun& run, std::ostream& log)
       : Schedule(run, log, statistics::kLooks.back()),
-        rule_{static_cast<int>(run.header().benchmarks.size()), run.request().min_effect} {}
+        rule_{static_cast<int>(run.header().benchmarks.size()), run.request().min_effect} {
+    for (const auto& pair : benchmarks()) progress_.try_emplace(pair.contender);
+  }
 
  private:
-  const Progress& ProgressOf(const ListedPair& pair) const {
-    static const Progress none;
-    const auto found = progress_.find(pair.contender);
-    return found == progress_.end() ? none : found->second;
-  }
+  const Progress& ProgressOf(const ListedPair& pair) const { return progress_.at(pair.contender); }
 
   bool IsLeft(const ListedPair& pair, int block) const override {
     return !ProgressOf(pair).settled && std::ssize(PartsOf(pair, 1)) <= block;
   }
 
+  using Sides = std::array<std::size_t, 2>;
+  using Processes = std::array<std::unique_ptr<InterleavedProcess>, 2>;
+
+  static Sides Order(bool base_first) { return base_first ? Sides{0, 1} : Sides{1, 0}; }
+
+  // Measures one block of a benchmark: windows of BASE and NEW, interleaved.
   std::optional<std::vector<Outcome>> Measure(std::size_t i, int block) override {
+    const auto& pair = benchmarks()[i];
     const auto stream = (static_cast<std::uint64_t>(i) << 32) | static_cast<unsigned>(block);
-    return Block(run_, benchmarks()[i], DrawBaseFirst(kWindows + 1, run_.header().seed, stream))
-        .Run();
+    // [0]: BASE is started first; [i], i > 0: BASE measures window i first.
+    const auto base_first = DrawBaseFirst(kWindows + 1, run_.header().seed, stream);
+    // Plain programs cannot be stopped between windows: their processes run one after the other.
+    const bool plain = run_.IsPlain(0) || run_.IsPlain(1);
+    auto processes = plain ? Processes() : Interleave(pair, base_first);
+    // If one program's process failed, measures the other program without interleaving.
+    const bool one_failed = !plain && processes[0]->answers() != processes[1]->answers();
+    std::vector<Outcome> outcomes(2);
+    for (const auto side : plain ? Order(base_first[0]) : Sides{0, 1}) {
+      auto& process = processes.at(side);
+      std::optional<Outcome> outcome;
+      if (plain || (one_failed && process->answers())) {
+        process.reset();
+        outcome = run_.RunStandalone(side, ListedBy(pair, side), WindowFlags(run_.IsPlain(side)));
+      } else {
+        outcome = End(*process);
+      }
+      if (!outcome || StoppedByInterrupt()) return std::nullopt;
+      outcomes.at(side) = std::move(*outcome);
+    }
+    return outcomes;
+  }
+
+  Processes Interleave(const ListedPair& pair, const std::vector<bool>& base_first) {
+    Processes processes;
+    const auto both_answer = [&] { return processes[0]->answers() && processes[1]->answers(); };
+    for (const auto side : Order(base_first[0])) {
+      auto paths = PathsIn(run_.folder(), side == 0 ? "base" : "new");
+      auto command = run_.Command(side, ListedBy(pair, side), paths);
+      processes.at(side) = std::make_unique<InterleavedProcess>(
+          std::move(command), std::move(paths), request().timeout_seconds,
+          request().libraries.empty() ? Variables() : kLogOfCreations);
+    }
+    for (const auto side : Order(base_first[0])) processes.at(side)->Ready();
+    for (const auto side : Order(base_first[0]))
+      if (both_answer()) processes.at(side)->Settle();
+    for (std::size_t window = 1; window < base_first.size(); ++window)
+      for (const auto side : Order(base_first[window]))
+        if (both_answer()) processes.at(side)->Turn();
+    return processes;
+  }
+
+  Outcome End(InterleavedProcess& process) {
+    auto outcome = run_.Finished(process.End(), process.paths());
+    if (!request().libraries.empty() && outcome.result.is_object())
+      if (auto choice = ChoiceIn(ReadFileIfAny(process.paths().out)))
+        outcome.result[kPrimitive] = std::move(*choice);
+    return outcome;
   }
 
   void Add(const JournalEntry& entry, bool is_new) override {

@@ -129,11 +129,11 @@ struct Settings {
   std::vector<std::string> arguments;         // for both programs
   std::optional<std::string> stored_program;  // program of a stored run
   double budget_seconds = 600;                // [s] after this time nothing more is measured
+  std::optional<double> min_effect;           // [1] of interleaved runs; absent: 0.02
 };
 
 // Compares a new run with stored runs: calls compare::Compare or compare::CompareWithStored.
-using CompareRun = std::function<compare::CompareResult(const compare::NamedRun& contender,
-                                                        const compare::CompareOptions& options)>;
+using CompareRun = std::function<compare::CompareResult(const compare::NamedRun& contender)>;
 
 struct Settled {
   compare::CompareResult result;
@@ -161,7 +161,7 @@ void Confirm(const compare::NamedRun& rerun, compare::CompareResult& result);
 // measures NEW up to three more times, judges the repetitions of all runs together, and lets the
 // last run confirm a slowdown (Confirm). `contender` must outlive the result.
 Settled Settle(const compare::NamedRun& contender, const CompareRun& compare,
-               const compare::CompareOptions& options, const Settings& settings, std::ostream& log);
+               const Settings& settings, std::ostream& log);
 
 // dlroof bisect: finds the commit that changed a benchmark's time. Builds commits in temporary Git
 // worktrees and measures each interleaved with the commit GOOD.
@@ -202,34 +202,16 @@ std::vector<std::string> ParseBisectAll(std::string_view output);
 
 enum class Finding { kLikeGood, kLikeBad, kSkipped };
 
-// A binary search for the first commit that behaves as BAD. Pure: asks Git through `Candidates`.
-class Search {
- public:
-  // `candidates(bad, goods)` returns `bad` and all commits that are reachable from `bad`, but from
-  // none of `goods`; the best one to test next is first.
-  using Candidates = std::function<std::vector<std::string>(const std::string& bad,
-                                                            const std::vector<std::string>& goods)>;
+// Returns `bad` and all commits that are reachable from `bad`, but from none of `goods`; the best
+// one to test next is first.
+using Candidates = std::function<std::vector<std::string>(const std::string& bad,
+                                                          const std::vector<std::string>& goods)>;
 
-  Search(std::string good, std::string bad, Candidates candidates);
-
-  // Returns the commit to test next, or nullopt at the end.
-  std::optional<std::string> Next() const;
-  void Tell(const std::string& commit, Finding finding);
-
-  // Returns the commits that may be the first one like BAD: at the end one commit, or several if
-  // commits were skipped.
-  std::vector<std::string> Suspects() const;
-  const std::string& bad() const { return bad_; }
-  std::size_t left() const { return open_.size(); }  // [1] number of commits left
-
- private:
-  void Ask();
-
-  std::vector<std::string> goods_;
-  std::string bad_;
-  std::set<std::string> skipped_;
-  Candidates candidates_;
-  std::vector<std::string> open_;  // Git's candidates for goods_ and bad_
-};
+// Searches for the first commit that behaves as `bad`, by bisection. `test` gets a commit and the
+// number of commits left [1]. Returns the commits that may be the first one: one commit, or several
+// if commits were skipped. Pure: asks Git through `candidates`.
+std::vector<std::string> FindSuspects(
+    const std::string& good, std::string bad, const Candidates& candidates,
+    const std::function<Finding(const std::string& commit, std::size_t left)>& test);
 
 }  // namespace dlroof::supervise

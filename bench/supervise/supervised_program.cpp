@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -18,8 +17,10 @@
 #include "bench/workload/workload.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
+#include "counters/base/program.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
+#include "reporters/record/run_file.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::supervise {
@@ -125,10 +126,7 @@ ListedBenchmarks ListBenchmarks(const std::string& program,
 }
 
 std::string BenchProgram(const std::optional<std::string>& specified) {
-  if (specified) return *specified;
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (self.parent_path() / "dlroof_bench").string();
+  return specified.value_or((ProgramPath().parent_path() / "dlroof_bench").string());
 }
 
 std::string ExactFilter(const std::string& listed) {
@@ -205,9 +203,9 @@ Outcome OutcomeOf(const std::optional<ProcessEnd>& end, double timeout_seconds,
   return {std::nullopt, std::move(run)};
 }
 
-std::optional<std::string> MeasureExplained(const NamedRunRequest& request,
-                                            const TemporaryFolder& folder, std::ostream& log) {
-  const auto in = [&](const char* name) { return folder / name; };
+std::optional<record::RunFile> MeasureExplained(const NamedRunRequest& request, std::ostream& log) {
+  StopOnInterrupt();
+  const TemporaryFolder folder;
   std::string names, filter;
   for (const auto& name : request.names) {
     if (const auto reason = workload::InvalidReason(name))
@@ -215,11 +213,11 @@ std::optional<std::string> MeasureExplained(const NamedRunRequest& request,
     names += name + "\n";
     filter += (filter.empty() ? "" : "|") + ExactFilter(name);
   }
-  WriteFile(in("names.txt"), names);
-  auto output = request.output.value_or(in("run.json"));
+  WriteFile(folder / "names.txt", names);
+  const auto output = request.output.value_or(folder / "run.json");
   std::vector<std::string> command = {BenchProgram(request.bench)};
   command.insert(command.end(), request.arguments.begin(), request.arguments.end());
-  command.insert(command.end(), {"--dlroof_explain", "--dlroof_suite=" + in("names.txt"),
+  command.insert(command.end(), {"--dlroof_explain", "--dlroof_suite=" + folder / "names.txt",
                                  "--benchmark_filter=" + filter, "--benchmark_out=" + output,
                                  fmt::format("--dlroof_progress={}", kPipeOfProgress)});
   if (request.machine) command.push_back("--dlroof_machine=" + *request.machine);
@@ -228,7 +226,7 @@ std::optional<std::string> MeasureExplained(const NamedRunRequest& request,
   const bool terminal = &log == &std::cerr && machine::StderrIsTerminal();
   machine::ProgressPrinter printer(log, terminal);
   constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-  WatchedProcess process(command, {.out = in("out"), .err = in("err"), .turns = true});
+  WatchedProcess process(command, {.out = folder / "out", .err = folder / "err", .turns = true});
   while (const auto line = process.ReadLine(kNoLimit))
     if (const auto progress = runner::ParseProgressLine(*line)) printer(*progress);
   const auto end = process.WaitForEnd(kNoLimit);
@@ -238,8 +236,8 @@ std::optional<std::string> MeasureExplained(const NamedRunRequest& request,
   }
   if (end->signal != 0 || end->exit_code > 1)
     throw BadInput("{}: dlroof_bench ended with {}: {}", request.command, Describe(*end),
-                   ReadFileIfAny(in("err")));
-  return output;
+                   ReadFileIfAny(folder / "err"));
+  return record::ReadRunFile(output, log);
 }
 
 std::vector<std::string> WindowFlags(bool brief) {

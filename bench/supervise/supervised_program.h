@@ -214,15 +214,14 @@ struct NamedRunRequest {
   std::vector<std::string> names;           // names of benchmarks
   std::optional<std::string> bench = {};    // path of dlroof_bench; absent: BenchProgram finds it
   std::optional<std::string> machine = {};  // machine file; absent: this machine's ceilings
-  std::optional<std::string> output = {};   // run file; absent: in the temporary folder
+  std::optional<std::string> output = {};   // run file to write; absent: a temporary one
   std::vector<std::string> arguments = {};  // further arguments for dlroof_bench
 };
 
 // Measures the benchmarks with --dlroof_explain. Announces the run in `log` and shows its progress
-// there (machine::ProgressPrinter). Returns the run file's path, or nullopt after an interrupt.
-// Throws BadInput for an invalid benchmark name and if dlroof_bench fails.
-std::optional<std::string> MeasureExplained(const NamedRunRequest& request,
-                                            const TemporaryFolder& folder, std::ostream& log);
+// there (machine::ProgressPrinter). Returns the run, or nullopt after an interrupt
+// (StopOnInterrupt). Throws BadInput for an invalid benchmark name and if dlroof_bench fails.
+std::optional<record::RunFile> MeasureExplained(const NamedRunRequest& request, std::ostream& log);
 
 // Number of windows (timed repetitions) of each program in one block.
 inline constexpr int kWindows = 5;

@@ -2,7 +2,7 @@
 //
 // Callgrind simulates a first-level and a last-level cache (LRU, write-allocate, no prefetch).
 // Three levels therefore need two runs: one with the L2 as the last level, one with the L3.
-// Callgrind counts between the marks of bench/runner/simulation_marks.h. Valgrind User Manual,
+// Callgrind counts between the marks of bench/runner/run_context.cpp. Valgrind User Manual,
 // chapters 5.3 (cache simulation) and 6 (callgrind, client requests, output format).
 #pragma once
 

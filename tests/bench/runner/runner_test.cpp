@@ -251,9 +251,9 @@ class TurnClientTest : public testing::Test {
   std::vector<record::Record> RunWith(const std::string& turns, fakes::RunLog& log) {
     EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
     close(from_[1]);
-    TurnClient client({.from_supervisor = from_[0], .to_supervisor = to_[1]});
     auto records =
-        fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, {.turns = &client});
+        fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log)}, {},
+                       {.turns = TurnPipes{.from_supervisor = from_[0], .to_supervisor = to_[1]}});
     close(to_[1]);
     return records;
   }
@@ -397,7 +397,7 @@ workload::PreparedCall CallOf(const std::string& algorithm, Seen& seen) {
   return call;
 }
 
-class ExplainCallTest : public testing::Test {
+class WatchedCallsTest : public testing::Test {
  protected:
   // A source of parallel regions that sees none, so that calls can be profiled in every build.
   void SetUp() override {
@@ -423,9 +423,8 @@ class ExplainCallTest : public testing::Test {
         }};
     runner::WatchedCalls watched;
     watched.Add(CallOf("fake", seen), 2, 3);
-    ExplainCall(
-        workload, {.threads = 2}, options, budget,
-        [&](ExplainPart part) { seen.parts.push_back(part); }, watched);
+    watched.Explain(workload, {.threads = 2}, options, budget,
+                    [&](ExplainPart part) { seen.parts.push_back(part); });
     seen.profile = watched.Mean();
     return seen;
   }
@@ -436,7 +435,7 @@ class ExplainCallTest : public testing::Test {
 
 const ExplainOptions kLimited{.limit_seconds = 1000};
 
-TEST_F(ExplainCallTest, MeasuresOneThreadThenNearAndFarTensors) {
+TEST_F(WatchedCallsTest, MeasuresOneThreadThenNearAndFarTensors) {
   if (!cpu::CoreCaches().contains(Level::kL2)) GTEST_SKIP() << "the size of L2 is unknown";
   const auto seen = Explained(kLimited);
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded, ExplainPart::kNearAndFar));
@@ -449,7 +448,7 @@ TEST_F(ExplainCallTest, MeasuresOneThreadThenNearAndFarTensors) {
   EXPECT_GT(seen.profile->far_seconds.value(), 0);
 }
 
-TEST_F(ExplainCallTest, MeasuresNothingWithoutTime) {
+TEST_F(WatchedCallsTest, MeasuresNothingWithoutTime) {
   const auto seen = Explained({.limit_seconds = 25}, cpu::Budget(0));
   EXPECT_EQ(seen.prepared, 0);
   EXPECT_THAT(seen.parts, IsEmpty());
@@ -458,7 +457,7 @@ TEST_F(ExplainCallTest, MeasuresNothingWithoutTime) {
 }
 
 // The clock jumps past the limit when the call on one thread is prepared.
-TEST_F(ExplainCallTest, StopsWhenTheTimeIsOver) {
+TEST_F(WatchedCallsTest, StopsWhenTheTimeIsOver) {
   double now = 0;
   const cpu::Budget budget(10, 20, {[&] { return now; }, [] { return 0.0; }});
   const auto seen = Explained(kLimited, budget, "fake", [&] { now = 21; });
@@ -468,7 +467,7 @@ TEST_F(ExplainCallTest, StopsWhenTheTimeIsOver) {
   EXPECT_FALSE(seen.profile->near_seconds);
 }
 
-TEST_F(ExplainCallTest, AnotherAlgorithmOnOneThreadIsNotCompared) {
+TEST_F(WatchedCallsTest, AnotherAlgorithmOnOneThreadIsNotCompared) {
   const auto seen = Explained(kLimited, cpu::Budget(1e6), "other");
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
   ASSERT_TRUE(seen.profile);

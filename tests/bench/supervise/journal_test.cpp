@@ -6,6 +6,7 @@
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
@@ -236,46 +237,44 @@ TEST(ParseBisectAll, TakesTheFirstWordOfEachLine) {
   EXPECT_THAT(ParseBisectAll(""), IsEmpty());
 }
 
-// A line of commits c0 (good), c1, ... c<last> (bad).
-Search SearchOfLine(int last) {
-  return Search("c0", "c" + std::to_string(last),
-                [](const std::string& bad, const std::vector<std::string>& goods) {
-                  int from = 0;
-                  for (const auto& good : goods) from = std::max(from, std::stoi(good.substr(1)));
-                  const int to = std::stoi(bad.substr(1));
-                  std::vector<std::pair<int, std::string>> by_distance;
-                  for (int i = from + 1; i <= to; ++i)
-                    by_distance.emplace_back(std::abs(2 * i - from - to), "c" + std::to_string(i));
-                  std::sort(by_distance.begin(), by_distance.end());
-                  std::vector<std::string> commits;
-                  for (auto& [distance, commit] : by_distance) commits.push_back(commit);
-                  return commits;
-                });
+// Candidates in a line of commits c0 (good), c1, ...
+std::vector<std::string> CandidatesOfLine(const std::string& bad,
+                                          const std::vector<std::string>& goods) {
+  int from = 0;
+  for (const auto& good : goods) from = std::max(from, std::stoi(good.substr(1)));
+  const int to = std::stoi(bad.substr(1));
+  std::vector<std::pair<int, std::string>> by_distance;
+  for (int i = from + 1; i <= to; ++i)
+    by_distance.emplace_back(std::abs(2 * i - from - to), "c" + std::to_string(i));
+  std::sort(by_distance.begin(), by_distance.end());
+  return VectorOf<std::string>(by_distance, [](const auto& row) { return row.second; });
 }
 
-TEST(Search, FindsEachCommitInLogarithmicStepsAndSkippedOnesRemainSuspects) {
+TEST(FindSuspects, FindsEachCommitInLogarithmicStepsAndSkippedOnesRemainSuspects) {
   for (int slow = 1; slow <= 20; ++slow) {
-    auto search = SearchOfLine(20);
     int steps = 0;
-    while (const auto commit = search.Next()) {
-      ++steps;
-      search.Tell(*commit,
-                  std::stoi(commit->substr(1)) >= slow ? Finding::kLikeBad : Finding::kLikeGood);
-    }
-    EXPECT_THAT(search.Suspects(), ElementsAre("c" + std::to_string(slow)));
+    const auto suspects =
+        FindSuspects("c0", "c20", CandidatesOfLine, [&](const std::string& commit, std::size_t) {
+          ++steps;
+          return std::stoi(commit.substr(1)) >= slow ? Finding::kLikeBad : Finding::kLikeGood;
+        });
+    EXPECT_THAT(suspects, ElementsAre("c" + std::to_string(slow)));
     EXPECT_LE(steps, 5);
   }
-  auto search = SearchOfLine(20);
-  while (const auto commit = search.Next()) {
-    const int number = std::stoi(commit->substr(1));
-    search.Tell(*commit, number == 10 || number == 11 ? Finding::kSkipped
-                         : number >= 12               ? Finding::kLikeBad
-                                                      : Finding::kLikeGood);
-  }
-  EXPECT_THAT(search.Suspects(), UnorderedElementsAre("c10", "c11", "c12"));
-  const auto none_between = SearchOfLine(1);
-  EXPECT_FALSE(none_between.Next());
-  EXPECT_THAT(none_between.Suspects(), ElementsAre("c1"));
+  const auto skips_two = [](const std::string& commit, std::size_t) {
+    const int number = std::stoi(commit.substr(1));
+    return number == 10 || number == 11 ? Finding::kSkipped
+           : number >= 12               ? Finding::kLikeBad
+                                        : Finding::kLikeGood;
+  };
+  EXPECT_THAT(FindSuspects("c0", "c20", CandidatesOfLine, skips_two),
+              UnorderedElementsAre("c10", "c11", "c12"));
+  EXPECT_THAT(FindSuspects("c0", "c1", CandidatesOfLine,
+                           [](const std::string& commit, std::size_t) {
+                             ADD_FAILURE() << commit << ": none is between";
+                             return Finding::kSkipped;
+                           }),
+              ElementsAre("c1"));
 }
 
 TEST(SupervisedProgram, AFilterKeepsTheOneNameAndTheCommandReplacesFilterAndCeilings) {
