@@ -192,7 +192,7 @@ TEST(TotalsOf, OneLinePerOperatorAndTypeLeavesFallbacksOut) {
                 "V100");
   const auto versus = MakeVersus(cpu, gpu, {.prices = &prices});
   EXPECT_TRUE(versus.rows.at(2).b.fallback);
-  const auto totals = TotalsOf(cpu, gpu, versus);
+  const auto& totals = versus.totals;
   ASSERT_EQ(totals.size(), 3);
   EXPECT_EQ(std::tuple(totals[0].of, totals[0].operators, totals[0].fallbacks),
             std::tuple("Conv2D f32", 2, 1));
@@ -200,14 +200,13 @@ TEST(TotalsOf, OneLinePerOperatorAndTypeLeavesFallbacksOut) {
   EXPECT_EQ(totals[2].of, "Conv2D f32|tf32");
   EXPECT_EQ(totals[0].nodes_of_a->value, 2.5);
   EXPECT_NEAR(*totals[0].cost_ratio, 1.25, 1e-12);
-  EXPECT_FALSE(TotalsOf(cpu, gpu, MakeVersus(cpu, gpu, {}))[0].cost_ratio);
+  EXPECT_FALSE(MakeVersus(cpu, gpu, {}).totals.at(0).cost_ratio);
 }
 
 TEST(TotalsOf, NamesTheRowWithoutWhichTheNodesDifferMuch) {
   const auto a = Cpus({{"fwd/f32/n1", 10}, {"fwd/f32/n2", 10}, {"fwd/f32/n3", 10}});
   const auto total = [&](const Times& times) {
-    const auto b = Gpus(times);
-    return TotalsOf(a, b, MakeVersus(a, b, kLayouts)).at(0);
+    return MakeVersus(a, Gpus(times), kLayouts).totals.at(0);
   };
   const auto found = total({{"fwd/f32/n1", 1}, {"fwd/f32/n2", 1}, {"fwd/f32/n3", 8}});
   EXPECT_DOUBLE_EQ(found.nodes_of_a->value, 3);
@@ -473,12 +472,12 @@ TEST(VersusModels, AddEnergiesOfLayersInBothIfEveryLayerHasTheClass) {
   EXPECT_EQ(partly[0].energies_a.at(kAssumed).value, 6000);
 }
 
-TEST(EnergiesOf, HasNoAssumedEnergyOfACallThatOverheadBinds) {
+TEST(CallOf, HasNoAssumedEnergyOfACallThatOverheadBinds) {
   auto a = Epyc({});
   const auto prices = Watts(500, {});
-  EXPECT_TRUE(EnergiesOf(a, 0, &prices).contains(kAssumed));
+  EXPECT_TRUE(CallOf(a, 0, &prices).energies.contains(kAssumed));
   a.run.places[0].placement.time->bound = roofline::Bound::kOverhead;
-  EXPECT_THAT(EnergiesOf(a, 0, &prices), IsEmpty());
+  EXPECT_THAT(CallOf(a, 0, &prices).energies, IsEmpty());
 }
 
 TEST(MakeVersus, NamesACallWithFewerThreadsThanItsNodeHasCpus) {
