@@ -325,10 +325,9 @@ std::string RangeName(const std::string& name) {
   return text;
 }
 
-RangeWork RangeWorkOf(const Trace& trace, const RangesAround& around, const DeviceWork& work,
-                      const std::vector<GpuKernelUse>& kernels, std::vector<StepRange> steps) {
-  RangeWork result;
-  if (trace.calls.empty() || trace.ranges.empty()) return result;
+void SetRangeWork(const Trace& trace, const RangesAround& around, const DeviceWork& work,
+                  std::vector<StepRange> steps, GpuTimeline& timeline) {
+  if (trace.calls.empty() || trace.ranges.empty()) return;
   std::erase_if(steps, [&](const StepRange& step) {  // steps without a launch in a range
     return std::ranges::all_of(std::views::iota(step.begin, step.end), [&](std::size_t i) {
       return around.OfLaunch(work.Launch(i).launch) == kNone;
@@ -338,9 +337,8 @@ RangeWork RangeWorkOf(const Trace& trace, const RangesAround& around, const Devi
   for (const auto& step : steps)
     for (std::size_t i = step.begin; i < step.end; ++i)
       tree.Add(i, 1 / static_cast<double>(steps.size()));
-  result.rows = tree.Rows(kernels);
-  result.steps = static_cast<int>(steps.size());
-  return result;
+  timeline.range_work = tree.Rows(timeline.kernels);
+  timeline.range_steps = static_cast<int>(steps.size());
 }
 
 }  // namespace dlroof::programs

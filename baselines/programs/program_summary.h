@@ -38,8 +38,9 @@ std::optional<StepsFrom> StepsFromKey(std::string_view key);
 
 struct Steps {
   StepsFrom from = StepsFrom::kNone;
-  std::vector<StepRange> ranges;  // in order
-  std::optional<Reason> reason;   // set if there are no steps
+  std::vector<StepRange> ranges = {};  // in order
+  std::optional<Reason> reason = {};   // set if there are no steps
+  std::string mark = {};               // NVTX range with which a GPU's steps begin (kMarks)
 };
 
 // A sequence that a stream repeats exactly from index `begin` to the stream's end.
