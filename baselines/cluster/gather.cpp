@@ -168,11 +168,6 @@ void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>&
 
 using nlohmann::json;
 
-constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kComplete, "whole"},
-                                            {NodeStatus::kPartial, "partial"},
-                                            {NodeStatus::kMissing, "missing"},
-                                            {NodeStatus::kFailed, "failed"}};
-
 void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
   for (const auto& [threads, set] : machine.by_threads) {
     for (const auto& [pipe, row] : set.flops)
@@ -333,12 +328,6 @@ void CheckNodeName(const std::string& name, const std::string& where) {
   if (name.empty() || name.find_first_not_of(kAllowed) != std::string::npos)
     throw BadInput("{}: '{}': expected a node's name of letters, digits, '-', '_' and '.'", where,
                    name);
-}
-
-std::string_view Key(NodeStatus status) { return KeyIn(kStatuses, status); }
-
-std::optional<NodeStatus> NodeStatusFromKey(std::string_view key) {
-  return ValueIn(kStatuses, key);
 }
 
 std::map<std::string, double> RoofsOf(const NodeSummary& summary) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "baselines/cluster/outliers.h"
+#include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::cluster {
@@ -70,8 +71,11 @@ nlohmann::json ToJson(const NodeFacts& facts);
 NodeFacts NodeFactsFromJson(const nlohmann::json& json, const std::string& where);
 
 enum class NodeStatus { kComplete, kPartial, kMissing, kFailed };
-std::string_view Key(NodeStatus status);
-std::optional<NodeStatus> NodeStatusFromKey(std::string_view key);
+inline constexpr KeyRow<NodeStatus> kNodeStatuses[] = {{NodeStatus::kComplete, "whole"},
+                                                       {NodeStatus::kPartial, "partial"},
+                                                       {NodeStatus::kMissing, "missing"},
+                                                       {NodeStatus::kFailed, "failed"}};
+inline std::string_view Key(NodeStatus status) { return KeyIn(kNodeStatuses, status); }
 
 // One benchmark's time on one node.
 struct NodeTime {

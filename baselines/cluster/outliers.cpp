@@ -17,14 +17,6 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr KeyRow<NodeVerdict> kVerdicts[] = {
-    {NodeVerdict::kSuspect, "suspect"},
-    {NodeVerdict::kSlow, "slow"},
-    {NodeVerdict::kNotConfirmed, "not confirmed"},
-    {NodeVerdict::kLimited, "limited"},
-    {NodeVerdict::kDisturbed, "disturbed"},
-    {NodeVerdict::kNotConfirmed, "not proved"}};  // the key in older files
-
 // Returns the known values of these nodes.
 std::vector<double> KnownOf(const std::vector<std::optional<double>>& values,
                             const std::vector<std::size_t>& nodes) {
@@ -205,12 +197,6 @@ void LargestFirst(std::vector<ClusterKind>& kinds) {
 }
 
 }  // namespace
-
-std::string_view Key(NodeVerdict verdict) { return KeyIn(kVerdicts, verdict); }
-
-std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key) {
-  return ValueIn(kVerdicts, key);
-}
 
 std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowGroup& group,
                                              const std::vector<std::size_t>& reference) {

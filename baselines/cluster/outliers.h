@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/keys.h"
+
 namespace dlroof::cluster {
 
 struct OutlierRules {
@@ -67,8 +69,14 @@ enum class NodeVerdict {
   kLimited,       // a quota limits its CPU time
   kDisturbed      // other programs or the host took its CPUs
 };
-std::string_view Key(NodeVerdict verdict);
-std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key);
+inline constexpr KeyRow<NodeVerdict> kNodeVerdicts[] = {
+    {NodeVerdict::kSuspect, "suspect"},
+    {NodeVerdict::kSlow, "slow"},
+    {NodeVerdict::kNotConfirmed, "not confirmed"},
+    {NodeVerdict::kLimited, "limited"},
+    {NodeVerdict::kDisturbed, "disturbed"},
+    {NodeVerdict::kNotConfirmed, "not proved"}};  // the key in older files
+inline std::string_view Key(NodeVerdict verdict) { return KeyIn(kNodeVerdicts, verdict); }
 
 struct Finding {
   std::size_t node = 0;

@@ -43,7 +43,7 @@ void Members(auto& all, ProgramPrimitive& primitive) {
   primitive.text.others.assign(others.begin(), others.end());
 }
 void Members(auto& all, ProgramSteps& steps) {
-  all(Keyed("from", steps.from, StepsFromKey, kFrom), Field("reason", steps.reason),
+  all(Keyed("from", steps.from, kStepsFrom, kFrom), Field("reason", steps.reason),
       Field("count", steps.count), Field("warm_up_steps", steps.warm_up_steps),
       Field("outliers", steps.outliers), Field("median_low_seconds", steps.median_low_seconds),
       Field("median_high_seconds", steps.median_high_seconds),
@@ -116,7 +116,7 @@ void Members(auto& all, GpuRangeWork& range) {
       Field("kernel", range.kernel));
 }
 void Members(auto& all, GpuSteps& steps) {
-  all(Keyed("from", steps.from, StepsFromKey, kFrom), Field("range", steps.range),
+  all(Keyed("from", steps.from, kStepsFrom, kFrom), Field("range", steps.range),
       Field("reason", steps.reason), Field("count", steps.count), Field("outliers", steps.outliers),
       Field("launches", steps.launches), Field("warm_up_launches", steps.warm_up_launches),
       Field("warm_up_seconds", steps.warm_up_seconds), Field("least_seconds", steps.least_seconds),

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "reporters/imports/import.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
@@ -30,11 +31,11 @@ struct StepRange {
   std::optional<double> end_seconds;    // [s]; nullopt without a later time stamp
 };
 
+// kModel: calls of the model that torch.profiler recorded. kGraphs: launches of a CUDA graph.
 enum class StepsFrom { kNone, kFound, kSpecified, kMarks, kModel, kGraphs };
-// Returns "none", "found", "given", "marks", "model" (calls of the model that torch.profiler
-// recorded) or "graphs" (launches of a CUDA graph).
-std::string_view Key(StepsFrom from);
-std::optional<StepsFrom> StepsFromKey(std::string_view key);
+inline constexpr KeyRow<StepsFrom> kStepsFrom[] = {
+    {StepsFrom::kNone, "none"},   {StepsFrom::kFound, "found"}, {StepsFrom::kSpecified, "given"},
+    {StepsFrom::kMarks, "marks"}, {StepsFrom::kModel, "model"}, {StepsFrom::kGraphs, "graphs"}};
 
 struct Steps {
   StepsFrom from = StepsFrom::kNone;
