@@ -5,7 +5,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <tuple>
 
 #include "baselines/history/history.h"
 #include "counters/base/error.h"

@@ -103,7 +103,10 @@ std::string TimeConventions(const record::RunFile& file, const record::Record& r
 }
 
 Series SeriesOf(const record::RunFile& file, const record::Record& record) {
-  Series series{.name = record.name, .threads = record.threads, .cache = record.cache.value_or("")};
+  Series series{.name = record.name,
+                .threads = record.threads,
+                .cache = record.cache.value_or(""),
+                .conventions = TimeConventions(file, record)};
   const auto* machine = record::MachineFor(file, record);
   // A benchmark whose name has no device belongs to the file's machine if the file has only one.
   if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();
@@ -123,23 +126,19 @@ Series SeriesOf(const record::RunFile& file, const record::Record& record) {
 // A run packed for storage; Add packs it before it locks the database.
 struct Prepared {
   std::string context, machines;
-  std::vector<Series> series;
-  std::vector<PackedRecord> records;
+  std::vector<std::pair<Series, PackedRecord>> records;
   std::uint64_t hash = 0;
 };
 
-Prepared Prepare(const compare::NamedRun& run) {
-  Prepared made{.context = Dump(run.file.context)};
+Prepared Prepare(const record::RunFile& file) {
+  Prepared made{.context = Dump(file.context)};
   json machines = json::array();
-  for (const auto& machine : run.file.machines) machines.push_back(machine::ToJson(machine));
+  for (const auto& machine : file.machines) machines.push_back(machine::ToJson(machine));
   made.machines = Dump(machines);
   made.hash = HashOf(made.machines, HashOf(made.context));
-  for (const auto& record : run.file.records) {
-    made.series.push_back(SeriesOf(run.file, record));
-    made.series.back().conventions = TimeConventions(run.file, record);
-    made.records.push_back(Pack(record));
-    made.hash =
-        HashOf(made.records.back().repetitions, HashOf(made.records.back().facts, made.hash));
+  for (const auto& record : file.records) {
+    const auto& [series, packed] = made.records.emplace_back(SeriesOf(file, record), Pack(record));
+    made.hash = HashOf(packed.repetitions, HashOf(packed.facts, made.hash));
   }
   return made;
 }
@@ -190,20 +189,6 @@ class Writer {
   SQLite::Database& database_;
   Query add_text_, find_series_, add_series_, add_point_;
 };
-
-std::int64_t AddRun(SQLite::Database& database, const compare::NamedRun& run, const Prepared& made,
-                    std::int64_t machines) {
-  const auto& file = run.file;
-  const std::int64_t first = OneNumber(database, "SELECT coalesce(max(id), 0) + 1 FROM points");
-  Query(database,
-        "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
-        "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .With(Signed(made.hash), record::Text(file.context, "date"),
-            std::max(0.0, Moment(file).value_or(0)), CommitOf(file), run.where, made.context,
-            machines, first, static_cast<std::int64_t>(file.records.size()))
-      .Run();
-  return database.getLastInsertRowid();
-}
 
 // Throws BadInput unless low <= median <= high, all among the times of the repetitions.
 void CheckTimes(const Point& point, const std::vector<record::Repetition>& repetitions,
@@ -302,7 +287,7 @@ History::History(const std::string& path, Access access) : database_(OpenDatabas
 
 Added History::Add(const compare::NamedRun& run) {
   compare::CheckNames(run);
-  const auto made = Prepare(run);
+  const auto made = Prepare(run.file);
   Added added{.points = static_cast<int>(made.records.size())};
   auto adding = BeginWriting(*database_);
   Query known(*database_, "SELECT id FROM runs WHERE hash = ?");
@@ -312,9 +297,17 @@ Added History::Add(const compare::NamedRun& run) {
     return added;
   }
   Writer writer(*database_);
-  added.run = AddRun(*database_, run, made, writer.AddText(made.machines));
-  for (std::size_t i = 0; i < made.records.size(); ++i)
-    writer.AddPoint(added.run, writer.IdOf(made.series[i], added.new_series), made.records[i]);
+  Query(*database_,
+        "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
+        "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      .With(Signed(made.hash), record::Text(run.file.context, "date"),
+            std::max(0.0, Moment(run.file).value_or(0)), CommitOf(run.file), run.where,
+            made.context, writer.AddText(made.machines),
+            OneNumber(*database_, "SELECT coalesce(max(id), 0) + 1 FROM points"), added.points)
+      .Run();
+  added.run = database_->getLastInsertRowid();
+  for (const auto& [series, record] : made.records)
+    writer.AddPoint(added.run, writer.IdOf(series, added.new_series), record);
   Guarded(*database_, [&] { adding.commit(); });
   return added;
 }
