@@ -143,53 +143,6 @@ Prepared Prepare(const record::RunFile& file) {
   return made;
 }
 
-class Writer {
- public:
-  explicit Writer(SQLite::Database& database)
-      : database_(database),
-        add_text_(database, "INSERT OR IGNORE INTO texts VALUES (?, ?)"),
-        find_series_(database,
-                     "SELECT id FROM series WHERE name = ? AND fingerprint = ? AND "
-                     "threads = ? AND cache = ? AND conventions = ?"),
-        add_series_(database,
-                    "INSERT INTO series (name, fingerprint, threads, cache, "
-                    "conventions, machine) VALUES (?, ?, ?, ?, ?, ?)"),
-        add_point_(database,
-                   "INSERT INTO points (run, series, facts, median, low, high, "
-                   "clean, repetitions) VALUES (?, ?, ?, ?, ?, ?, ?, ?)") {}
-
-  std::int64_t AddText(const std::string& text) {
-    const auto hash = Signed(HashOf(text));
-    add_text_.With(hash, text).Run();
-    return hash;
-  }
-
-  std::int64_t IdOf(const Series& series, int& added) {
-    const int threads = series.threads.value_or(0);
-    const auto conventions = AddText(series.conventions);
-    find_series_.With(series.name, series.fingerprint, threads, series.cache, conventions);
-    if (find_series_.Next()) return find_series_.Integer(0);
-    ++added;
-    add_series_
-        .With(series.name, series.fingerprint, threads, series.cache, conventions, series.machine)
-        .Run();
-    return database_.getLastInsertRowid();
-  }
-
-  void AddPoint(std::int64_t run, std::int64_t series, const PackedRecord& record) {
-    std::optional<double> low, high;
-    if (record.ci95) std::tie(low, high) = *record.ci95;
-    add_point_
-        .With(run, series, AddText(record.facts), record.median, low, high, record.clean,
-              Blob{record.repetitions})
-        .Run();
-  }
-
- private:
-  SQLite::Database& database_;
-  Query add_text_, find_series_, add_series_, add_point_;
-};
-
 // Throws BadInput unless low <= median <= high, all among the times of the repetitions.
 void CheckTimes(const Point& point, const std::vector<record::Repetition>& repetitions,
                 const std::string& where) {
@@ -296,18 +249,49 @@ Added History::Add(const compare::NamedRun& run) {
     added.already = true;
     return added;
   }
-  Writer writer(*database_);
+  Query add_text(*database_, "INSERT OR IGNORE INTO texts VALUES (?, ?)"),
+      find_series(*database_,
+                  "SELECT id FROM series WHERE name = ? AND fingerprint = ? AND threads = ? AND "
+                  "cache = ? AND conventions = ?"),
+      add_series(*database_,
+                 "INSERT INTO series (name, fingerprint, threads, cache, conventions, machine) "
+                 "VALUES (?, ?, ?, ?, ?, ?)"),
+      add_point(*database_,
+                "INSERT INTO points (run, series, facts, median, low, high, clean, repetitions) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  const auto key_of = [&](const std::string& text) {
+    const auto hash = Signed(HashOf(text));
+    add_text.With(hash, text).Run();
+    return hash;
+  };
   Query(*database_,
         "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
         "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .With(Signed(made.hash), record::Text(run.file.context, "date"),
             std::max(0.0, Moment(run.file).value_or(0)), CommitOf(run.file), run.where,
-            made.context, writer.AddText(made.machines),
+            made.context, key_of(made.machines),
             OneNumber(*database_, "SELECT coalesce(max(id), 0) + 1 FROM points"), added.points)
       .Run();
   added.run = database_->getLastInsertRowid();
-  for (const auto& [series, record] : made.records)
-    writer.AddPoint(added.run, writer.IdOf(series, added.new_series), record);
+  for (const auto& [series, record] : made.records) {
+    const int threads = series.threads.value_or(0);
+    const auto conventions = key_of(series.conventions);
+    const bool is_new =
+        !find_series.With(series.name, series.fingerprint, threads, series.cache, conventions)
+             .Next();
+    if (is_new)
+      add_series
+          .With(series.name, series.fingerprint, threads, series.cache, conventions, series.machine)
+          .Run();
+    added.new_series += is_new ? 1 : 0;
+    const auto id = is_new ? database_->getLastInsertRowid() : find_series.Integer(0);
+    std::optional<double> low, high;
+    if (record.ci95) std::tie(low, high) = *record.ci95;
+    add_point
+        .With(added.run, id, key_of(record.facts), record.median, low, high, record.clean,
+              Blob{record.repetitions})
+        .Run();
+  }
   Guarded(*database_, [&] { adding.commit(); });
   return added;
 }
