@@ -252,12 +252,10 @@ struct Model {
   std::vector<VersusLayer> layers;
 };
 
-// Returns the layers of the named benchmarks with their numbers of occurrences. Names that differ
+// Returns the suite's layers with their numbers of occurrences. Names of benchmarks that differ
 // only in device, library, direction, type or implementation options are one layer (largest
 // number).
-Model ModelFromNames(const std::string& suite,
-                     const std::vector<std::pair<std::string, double>>& names,
-                     const IsImplementationOption& is_implementation_option);
+Model ModelOf(const roofline::Suite& suite, const IsImplementationOption& is_implementation_option);
 // Returns the models in context.dlroof.suites of both runs, each name once.
 std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
                             const IsImplementationOption& is_implementation_option);

@@ -182,27 +182,14 @@ bool HasPass(const Model& model, std::string_view pass) {
   });
 }
 
-std::vector<std::pair<std::string, double>> LayerNames(const nlohmann::json& suite) {
-  std::vector<std::pair<std::string, double>> names;
-  const auto& layers = record::Member(suite, "layers");
-  if (!layers.is_array()) return names;
-  for (const auto& layer : layers) {
-    const auto& count = record::Member(layer, "count");
-    const double calls = count.is_number() ? count.get<double>() : 1;
-    if (calls >= 1) names.emplace_back(record::Text(layer, "name"), calls);
-  }
-  return names;
-}
-
 }  // namespace
 
-Model ModelFromNames(const std::string& suite,
-                     const std::vector<std::pair<std::string, double>>& names,
-                     const IsImplementationOption& is_implementation_option) {
-  Model model{.name = suite, .layers = {}};
+Model ModelOf(const roofline::Suite& suite,
+              const IsImplementationOption& is_implementation_option) {
+  Model model{.name = suite.name, .layers = {}};
   using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
   std::map<Key, std::size_t> index_of;
-  for (const auto& [name, count] : names) {
+  for (const auto& [name, count] : suite.layers) {
     record::Record record{.name = name};
     record::SplitName(record);
     if (record.problem.empty()) continue;
@@ -225,18 +212,12 @@ Model ModelFromNames(const std::string& suite,
 std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
                             const IsImplementationOption& is_implementation_option) {
   std::vector<Model> models;
-  for (const auto* cluster : {&a, &b}) {
-    const auto& suites =
-        record::Member(record::Member(cluster->run.file.context, "dlroof"), "suites");
-    if (!suites.is_array()) continue;
-    for (const auto& suite : suites) {
-      const auto name = record::Text(suite, "name");
-      const bool known =
-          std::ranges::any_of(models, [&](const Model& model) { return model.name == name; });
-      auto model = ModelFromNames(name, LayerNames(suite), is_implementation_option);
+  for (const auto* cluster : {&a, &b})
+    for (const auto& suite : roofline::SuitesOf(cluster->run.file.context)) {
+      const bool known = std::ranges::count(models, suite.name, &Model::name) > 0;
+      auto model = ModelOf(suite, is_implementation_option);
       if (!known && !model.layers.empty()) models.push_back(std::move(model));
     }
-  }
   return models;
 }
 

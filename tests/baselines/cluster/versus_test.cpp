@@ -270,13 +270,13 @@ TEST(MakeVersus, CostsComeOnlyFromThePriceFile) {
 
 // A first layer without a data gradient, and a second that occurs three times.
 Model TwoLayers() {
-  return ModelFromNames("net",
-                        {{kCpu + "fwd/f32/n1", 1},
-                         {kCpu + "bwd_weights/f32/n1", 1},
-                         {kCpu + "fwd/f32/n2", 3},
-                         {kCpu + "bwd_data/f32/n2", 3},
-                         {kCpu + "bwd_weights/f32/n2", 3}},
-                        kLayouts.is_implementation_option);
+  return ModelOf({"net",
+                  {{kCpu + "fwd/f32/n1", 1},
+                   {kCpu + "bwd_weights/f32/n1", 1},
+                   {kCpu + "fwd/f32/n2", 3},
+                   {kCpu + "bwd_data/f32/n2", 3},
+                   {kCpu + "bwd_weights/f32/n2", 3}}},
+                 kLayouts.is_implementation_option);
 }
 
 TEST(MakeVersusModels, TrainingIsForwardAndBothGradientsWhichMayBeOneCall) {
@@ -455,7 +455,7 @@ TEST(QuantitySum, AddsDistancesAsSquaresAndHasAnIntervalOnlyIfAllHave) {
 
 TEST(VersusModels, AddEnergiesOfLayersInBothIfEveryLayerHasTheClass) {
   const auto a = Epyc(Counted(600)), b = H200(Counted(150));
-  const auto model = ModelFromNames("net", {{kOnCpu, 3}}, {});
+  const auto model = ModelOf({"net", {{kOnCpu, 3}}}, {});
   const auto prices = Watts(500, {});
   const auto rows = MakeVersusModels(a, b, {model}, {.prices = &prices});
   ASSERT_EQ(rows.size(), 1u);
@@ -466,7 +466,7 @@ TEST(VersusModels, AddEnergiesOfLayersInBothIfEveryLayerHasTheClass) {
   EXPECT_FALSE(rows[0].energy_ratios.contains(kAssumed));
   const auto n2 = kCpu + "fwd/f32/n2";
   const auto part = ClusterOf("Epyc", {Of(kOnCpu, 6, 9, Counted(600)), Of(n2, 6)}, "Epyc");
-  const auto two = ModelFromNames("net", {{kOnCpu, 1}, {n2, 1}}, {});
+  const auto two = ModelOf({"net", {{kOnCpu, 1}, {n2, 1}}}, {});
   const auto partly = MakeVersusModels(part, part, {two}, {.prices = &prices});
   EXPECT_FALSE(partly.at(0).energies_a.contains(kMeasured));
   EXPECT_EQ(partly[0].energies_a.at(kAssumed).value, 6000);
@@ -494,7 +494,7 @@ TEST(MakeVersus, NamesACallWithFewerThreadsThanItsNodeHasCpus) {
 TEST(VersusModels, TakeTheFastestTypeOfEachCallButTrainInNoIntegers) {
   const auto weights = kCpu + "bwd_weights/f32/n1";
   const auto a = ClusterOf("a", {Of(kOnCpu, 6), Of(kCpu + "fwd/int8/n1", 1), Of(weights, 3)}, "a");
-  const auto model = ModelFromNames("net", {{kOnCpu, 1}, {weights, 1}}, {});
+  const auto model = ModelOf({"net", {{kOnCpu, 1}, {weights, 1}}}, {});
   const auto rows = MakeVersusModels(a, a, {model}, {.best_type = true});
   ASSERT_EQ(rows.size(), 2);
   EXPECT_EQ(std::tuple(rows[0].type, rows[0].a->value), std::tuple("best", 1.0));
