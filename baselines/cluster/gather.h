@@ -44,7 +44,9 @@ struct Interference {
   std::optional<double> wall_over_clean;
 
   // Returns the share of noisy repetitions [1]; 0 without repetitions.
-  double NoisyShare() const;
+  double NoisyShare() const {
+    return repetitions == 0 ? 0 : static_cast<double>(noisy) / static_cast<double>(repetitions);
+  }
   bool operator==(const Interference&) const = default;
 };
 

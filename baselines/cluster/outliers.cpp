@@ -275,10 +275,6 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
   return findings;
 }
 
-double Interference::NoisyShare() const {
-  return repetitions == 0 ? 0 : static_cast<double>(noisy) / static_cast<double>(repetitions);
-}
-
 std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,
                                           const std::vector<std::size_t>& indices) {
   const auto usual = UsualOf(nodes, indices);

@@ -353,12 +353,6 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
   return versus;
 }
 
-std::string_view Key(EnergyClass energy_class) {
-  constexpr KeyRow<EnergyClass> kKeys[] = {{EnergyClass::kMeasured, "measured"},
-                                           {EnergyClass::kAssumed, "assumed"}};
-  return KeyIn(kKeys, energy_class);
-}
-
 VersusCall CallOf(const VersusCluster& cluster, std::size_t index, const Prices* prices) {
   const auto& record = cluster.run.file.records[index];
   const auto& placed = cluster.run.places[index];

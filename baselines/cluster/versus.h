@@ -2,7 +2,6 @@
 // energy (measured on both, or assumed from watts on both). Pure, except ReadPrices.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <iosfwd>
 #include <map>
@@ -16,6 +15,7 @@
 
 #include "baselines/cluster/gather.h"
 #include "ceilings/machine/machine.h"
+#include "counters/base/keys.h"
 #include "reporters/document/document.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
@@ -98,8 +98,8 @@ enum class EnergyClass {
   kAssumed    // watts of a node under load, from the file of prices, times the call's seconds;
               // not of calls bound by overhead, in which the devices mostly wait
 };
-std::string_view Key(EnergyClass energy_class);
-inline constexpr std::array kEnergyClasses = {EnergyClass::kMeasured, EnergyClass::kAssumed};
+inline constexpr KeyRow<EnergyClass> kEnergyClasses[] = {{EnergyClass::kMeasured, "measured"},
+                                                         {EnergyClass::kAssumed, "assumed"}};
 
 // Class -> energy [J] of a call or of all calls of a model, for the classes that are known.
 using Energies = std::map<EnergyClass, Quantity>;

@@ -84,8 +84,8 @@ std::string TextOfClass(const std::map<EnergyClass, Quantity>& values, EnergyCla
 
 std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
   std::vector<EnergyClass> classes;
-  for (const auto kind : kEnergyClasses)
-    if (std::ranges::any_of(report.versus.rows, [&](const VersusRow& row) {
+  for (const auto& [kind, key] : kEnergyClasses)
+    if (std::ranges::any_of(report.versus.rows, [kind = kind](const VersusRow& row) {
           return row.a.energies.contains(kind) || row.b.energies.contains(kind);
         }))
       classes.push_back(kind);
@@ -94,7 +94,7 @@ std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
 
 void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
   for (const auto kind : ClassesOf(report)) {
-    const auto mark = kind == EnergyClass::kMeasured ? "" : fmt::format(" ({})", Key(kind));
+    const auto mark = kind == EnergyClass::kMeasured ? "" : " (assumed)";
     head.insert(head.end(), {fmt::format("A energy{}", mark), fmt::format("B energy{}", mark),
                              fmt::format("A/B energy{}", mark)});
   }
@@ -439,7 +439,7 @@ nlohmann::json QuantityJson(const Quantity& quantity, const char* name) {
 nlohmann::json ByClassJson(const std::map<EnergyClass, Quantity>& values, const char* name) {
   nlohmann::json object;
   for (const auto& [kind, value] : values)
-    object[std::string(Key(kind))] = QuantityJson(value, name);
+    object[std::string(KeyIn(kEnergyClasses, kind))] = QuantityJson(value, name);
   return object;
 }
 
@@ -546,15 +546,15 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
                               "roof", "bound", "cost_per_1e15_flop", "fraction_of_roof_at_most"})
       out << fmt::format(",{}_{}", side, field);
   out << ",flops,nodes_of_a,nodes_low,nodes_high,currency,differences";
-  for (const auto kind : kEnergyClasses)
-    out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", Key(kind));
+  for (const auto& [kind, key] : kEnergyClasses)
+    out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", key);
   out << ",timed_a,timed_b\n";
   for (const auto& row : report.versus.rows) {
     out << text::CsvCell(row.key) << CsvSide(*report.a, row.a) << CsvSide(*report.b, row.b)
         << fmt::format(",{},{},{},{},{}", text::CsvCell(row.flops), row.nodes_of_a.value,
                        CsvInterval(row.nodes_of_a.ci95), text::CsvCell(report.versus.currency),
                        text::CsvCell(fmt::format("{}", fmt::join(row.differences, "; "))));
-    for (const auto kind : kEnergyClasses) out << CsvEnergy(row, kind);
+    for (const auto& [kind, key] : kEnergyClasses) out << CsvEnergy(row, kind);
     out << fmt::format(",{},{}\n", report.a->run.file.records[row.a.record].timed.value_or(""),
                        report.b->run.file.records[row.b.record].timed.value_or(""));
   }
