@@ -128,12 +128,6 @@ void WriteSharedFiles(const fs::path& folder) {
   WriteFile(folder / "roofline.html", page.str());
 }
 
-// Removes members of a record that the roofline page does not read.
-void Slim(json& record) {
-  for (const char* key : {"repetitions", "work", "verified", "repro", "seed", "problem", "library"})
-    record.erase(key);
-}
-
 class Site {
  public:
   Site(const History& history, fs::path folder)
@@ -339,7 +333,9 @@ class Site {
 
   void WriteRun(const StoredRun& run, const record::RunFile& file) {
     json content = figure::PageContent(roofline::PlaceRun(file));
-    for (auto& record : content["records"]) Slim(record);
+    for (const char* unread :
+         {"repetitions", "work", "verified", "repro", "seed", "problem", "library"})
+      for (auto& record : content["records"]) record.erase(unread);
     const auto machines = figure::ScriptSafeJson(content["machines"]);
     content.erase("machines");
     text::RoundAll(content, kDigits);

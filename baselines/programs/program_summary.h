@@ -191,8 +191,6 @@ std::optional<std::size_t> RangeWith(const std::vector<std::pair<Place, Place>>&
   return static_cast<std::size_t>(after - ranges.begin()) - 1;
 }
 
-// Returns whether torch.compile compiled the model. Its fused loops are then not operators.
-bool IsCompiled(const TracedProgram& traced);
 // Returns whether the operators are part of the program's time breakdown.
 inline bool HasOperators(const std::optional<TracedProgram>& traced) {
   return traced && !traced->of_no_step;
