@@ -70,18 +70,14 @@ std::vector<fs::path> FilesOf(const fs::path& program) {
   return files;
 }
 
-// Locks the folder against other processes that store or evict programs. Waits for the lock.
-class Lock {
- public:
-  explicit Lock(const fs::path& folder)
-      : file_(open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    if (file_.get() < 0 || flock(file_.get(), LOCK_EX) != 0)
-      throw BadInput("{}: cannot be locked, so no program can be stored", folder.string());
-  }
-
- private:
-  Descriptor file_;
-};
+// Locks the folder against other processes that store or evict programs, as long as the result
+// lives. Waits for the lock.
+Descriptor Locked(const fs::path& folder) {
+  Descriptor file(open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (file.get() < 0 || flock(file.get(), LOCK_EX) != 0)
+    throw BadInput("{}: cannot be locked, so no program can be stored", folder.string());
+  return file;
+}
 
 // Removes the folders that a killed process left unfinished. Their names begin with '.'.
 void RemoveUnfinished(const fs::path& folder) {
@@ -202,7 +198,7 @@ Kept Builds::Keep(const std::string& commit, const fs::path& program,
   Kept kept;
   json names = json::array();
   Guarded([&] { fs::create_directories(folder_ / kObjects); });
-  const Lock lock(folder_);
+  const auto lock = Locked(folder_);
   Guarded([&] {
     RemoveUnfinished(folder_);
     fs::create_directories(making);
