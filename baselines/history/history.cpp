@@ -159,7 +159,7 @@ void CheckTimes(const Point& point, const std::vector<record::Repetition>& repet
           where, *point.median, low, high, least.seconds, most.seconds);
 }
 
-// Reads a row of PointsWhere.
+// Reads a row of PointsOf.
 Point ReadPoint(const Query& row) {
   Point point{.run = row.Integer(0),
               .series = row.Integer(1),
@@ -337,12 +337,11 @@ std::vector<std::string> History::NamesWith(const std::string& part, int most) c
   return names;
 }
 
-std::vector<Point> History::PointsWhere(const char* condition, std::int64_t id) const {
-  Query row(*database_, fmt::format("SELECT p.run, p.series, p.facts, p.median, p.low, p.high, "
-                                    "p.clean, p.repetitions FROM points p JOIN runs r ON r.id = "
-                                    "p.run WHERE {}",
-                                    condition));
-  row.With(id);
+std::vector<Point> History::PointsOf(const Series& series) const {
+  Query row(*database_,
+            "SELECT p.run, p.series, p.facts, p.median, p.low, p.high, p.clean, p.repetitions FROM "
+            "points p JOIN runs r ON r.id = p.run WHERE p.series = ? ORDER BY r.moment, r.id");
+  row.With(series.id);
   std::vector<Point> points;
   while (row.Next()) points.push_back(ReadPoint(row));
   std::map<std::uint64_t, bool> is_ok;  // by hash of the facts, which many points share
@@ -353,16 +352,6 @@ std::vector<Point> History::PointsWhere(const char* condition, std::int64_t id) 
     if (!found->second) point.estimate.reset();
   }
   return points;
-}
-
-std::vector<Point> History::PointsOf(const Series& series) const {
-  return PointsWhere("p.series = ? ORDER BY r.moment, r.id", series.id);
-}
-
-std::vector<Point> History::PointsOf(const StoredRun& run) const {
-  return PointsWhere(
-      "r.id = ? AND p.id BETWEEN r.first_point AND r.first_point + r.points - 1 ORDER BY p.id",
-      run.id);
 }
 
 compare::NamedRun History::Read(const StoredRun& stored) const {
