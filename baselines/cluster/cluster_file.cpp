@@ -43,7 +43,7 @@ void Members(auto& all, NodeFacts& facts) {
 
 // Lists the members of ClusterNode except `facts`.
 void Members(auto& all, ClusterNode& node) {
-  all(Keyed("status", node.status, NodeStatusFromKey, "whole, partial, missing or failed"),
+  all(Keyed("status", node.status, kNodeStatuses, "whole, partial, missing or failed"),
       Field("reason", node.reason), Field("file", node.file), Field("started_at", node.started_at),
       Field("kind", node.kind), Field("ceilings", node.roofs), Field("without", node.untimed),
       Field("interference", node.interference));
@@ -52,7 +52,7 @@ void Members(auto& all, ClusterNode& node) {
 void Members(auto& all, Finding& finding) {
   all(Required("node", finding.node), Field("what", finding.what), Required("ratio", finding.ratio),
       Required("visits", finding.visits),
-      Keyed("verdict", finding.verdict, NodeVerdictFromKey,
+      Keyed("verdict", finding.verdict, kNodeVerdicts,
             "suspect, slow, not confirmed, limited or disturbed"));
 }
 

@@ -18,23 +18,20 @@
 namespace dlroof::cluster {
 namespace {
 
-// Returns the dlroof_bench arguments of most nodes with times (in a tie, the smallest), if any.
-std::optional<std::vector<std::string>> UsualArguments(const std::vector<NodeSummary>& summaries) {
+// Refuses nodes whose dlroof_bench arguments are not those of most nodes with times (in a tie, the
+// smallest).
+void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
   std::map<std::vector<std::string>, int> counts;
   for (const auto& summary : summaries)
     if (!summary.times.empty()) ++counts[summary.facts.arguments];
-  const auto most =
+  const auto usual =
       std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
-  return most == counts.end() ? std::nullopt : std::optional(most->first);
-}
-
-void RefuseOtherArguments(std::vector<NodeSummary>& summaries) {
-  const auto usual = UsualArguments(summaries);
   for (auto& summary : summaries) {
-    if (summary.times.empty() || summary.facts.arguments == usual) continue;
+    if (summary.times.empty() || summary.facts.arguments == usual->first) continue;
     summary.status = NodeStatus::kFailed;
-    summary.reason = fmt::format("measured with other arguments: '{}', most nodes with '{}'",
-                                 fmt::join(summary.facts.arguments, " "), fmt::join(*usual, " "));
+    summary.reason =
+        fmt::format("measured with other arguments: '{}', most nodes with '{}'",
+                    fmt::join(summary.facts.arguments, " "), fmt::join(usual->first, " "));
     summary.times.clear();
     summary.ceilings.clear();
   }
@@ -132,8 +129,8 @@ void AddRemarks(Cluster& cluster) {
   for (const auto& kind : cluster.kinds) {
     if (&kind == &cluster.kinds.front() || kind.fingerprints != cluster.kinds.front().fingerprints)
       continue;
-    std::vector<std::string> names;
-    for (const auto node : kind.nodes) names.push_back(cluster.nodes[node].name());
+    const auto names = VectorOf<std::string>(
+        kind.nodes, [&](const auto node) { return cluster.nodes[node].name(); });
     cluster.remarks.push_back(
         fmt::format("unlike most nodes, not in the medians: {} ({})", Named(names),
                     fmt::join(DifferencesOf(kind, cluster.kinds.front()), "; ")));
@@ -167,11 +164,6 @@ void AddMissing(const std::vector<std::string>& asked, std::vector<NodeSummary>&
 }
 
 using nlohmann::json;
-
-constexpr KeyRow<NodeStatus> kStatuses[] = {{NodeStatus::kComplete, "whole"},
-                                            {NodeStatus::kPartial, "partial"},
-                                            {NodeStatus::kMissing, "missing"},
-                                            {NodeStatus::kFailed, "failed"}};
 
 void AddCeilings(const machine::Machine& machine, std::map<CeilingRow, NodeCeiling>& ceilings) {
   for (const auto& [threads, set] : machine.by_threads) {
@@ -333,12 +325,6 @@ void CheckNodeName(const std::string& name, const std::string& where) {
   if (name.empty() || name.find_first_not_of(kAllowed) != std::string::npos)
     throw BadInput("{}: '{}': expected a node's name of letters, digits, '-', '_' and '.'", where,
                    name);
-}
-
-std::string_view Key(NodeStatus status) { return KeyIn(kStatuses, status); }
-
-std::optional<NodeStatus> NodeStatusFromKey(std::string_view key) {
-  return ValueIn(kStatuses, key);
 }
 
 std::map<std::string, double> RoofsOf(const NodeSummary& summary) {

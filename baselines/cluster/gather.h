@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "baselines/cluster/outliers.h"
+#include "counters/base/keys.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::cluster {
@@ -43,7 +44,9 @@ struct Interference {
   std::optional<double> wall_over_clean;
 
   // Returns the share of noisy repetitions [1]; 0 without repetitions.
-  double NoisyShare() const;
+  double NoisyShare() const {
+    return repetitions == 0 ? 0 : static_cast<double>(noisy) / static_cast<double>(repetitions);
+  }
   bool operator==(const Interference&) const = default;
 };
 
@@ -70,8 +73,11 @@ nlohmann::json ToJson(const NodeFacts& facts);
 NodeFacts NodeFactsFromJson(const nlohmann::json& json, const std::string& where);
 
 enum class NodeStatus { kComplete, kPartial, kMissing, kFailed };
-std::string_view Key(NodeStatus status);
-std::optional<NodeStatus> NodeStatusFromKey(std::string_view key);
+inline constexpr KeyRow<NodeStatus> kNodeStatuses[] = {{NodeStatus::kComplete, "whole"},
+                                                       {NodeStatus::kPartial, "partial"},
+                                                       {NodeStatus::kMissing, "missing"},
+                                                       {NodeStatus::kFailed, "failed"}};
+inline std::string_view Key(NodeStatus status) { return KeyIn(kNodeStatuses, status); }
 
 // One benchmark's time on one node.
 struct NodeTime {

@@ -153,28 +153,27 @@ std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
   return groups;
 }
 
-Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules) {
+Revisit RevisitOf(const Cluster& cluster, std::size_t max_controls) {
   const auto groups = GroupsOf(cluster);
   const auto first = FirstVisit(cluster);
-  Revisit revisit{.suspects = SuspectsOf(first, groups, FirstKind(cluster), rules), .nodes = {}};
+  Revisit revisit{.suspects = SuspectsOf(first, groups, FirstKind(cluster)), .nodes = {}};
   if (revisit.suspects.empty()) return revisit;
   const auto controls =
-      ControlsFor(first, groups.front(), FirstKind(cluster), revisit.suspects, rules);
+      ControlsFor(first, groups.front(), FirstKind(cluster), revisit.suspects, max_controls);
   std::set<std::size_t> nodes(controls.begin(), controls.end());
   for (const auto& suspect : revisit.suspects) nodes.insert(suspect.node);
   revisit.nodes.assign(nodes.begin(), nodes.end());
   return revisit;
 }
 
-void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const OutlierRules& rules,
-                 Cluster& cluster) {
+void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, Cluster& cluster) {
   const auto groups = GroupsOf(cluster);
-  const auto revisit = RevisitOf(cluster, rules);
+  const auto revisit = RevisitOf(cluster);
   auto controls = revisit.nodes;
   for (const auto& suspect : revisit.suspects) std::erase(controls, suspect.node);
   const auto further =
       VectorOf<VisitTimes>(visits, [&](const auto& visit) { return VisitOf(cluster, visit); });
-  cluster.findings = JudgeNodes(revisit.suspects, groups, further, controls, rules);
+  cluster.findings = JudgeNodes(revisit.suspects, groups, further, controls);
   for (auto& finding : InterferenceFindings(cluster.nodes, FirstKind(cluster)))
     cluster.findings.push_back(std::move(finding));
 }

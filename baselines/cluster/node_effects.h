@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "baselines/cluster/gather.h"
@@ -25,7 +24,7 @@ struct Revisit {
   std::vector<std::size_t> nodes;  // indices of the suspects and of the controls (ControlsFor)
 };
 // Returns the suspects of the first measurement and their controls; no nodes without suspects.
-Revisit RevisitOf(const Cluster& cluster, const OutlierRules& rules);
+Revisit RevisitOf(const Cluster& cluster, std::size_t max_controls = kMaxControls);
 
 // Finds those of the nodes with the given `indices` that lose CPU time to other programs, a CPU
 // quota or the host. Their benchmarks' times do not show this, because noisy repetitions are left
@@ -42,8 +41,7 @@ std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,
 
 // Sets the cluster's findings: those of JudgeNodes, then the InterferenceFindings. Each entry of
 // `visits` has the summaries of one further measurement of the RevisitOf nodes.
-void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, const OutlierRules& rules,
-                 Cluster& cluster);
+void AddFindings(const std::vector<std::vector<NodeSummary>>& visits, Cluster& cluster);
 
 // The spread of a benchmark's time or of a roof over nodes (indices into Cluster::nodes).
 struct Spread {

@@ -17,14 +17,6 @@
 namespace dlroof::cluster {
 namespace {
 
-constexpr KeyRow<NodeVerdict> kVerdicts[] = {
-    {NodeVerdict::kSuspect, "suspect"},
-    {NodeVerdict::kSlow, "slow"},
-    {NodeVerdict::kNotConfirmed, "not confirmed"},
-    {NodeVerdict::kLimited, "limited"},
-    {NodeVerdict::kDisturbed, "disturbed"},
-    {NodeVerdict::kNotConfirmed, "not proved"}};  // the key in older files
-
 // Returns the known values of these nodes.
 std::vector<double> KnownOf(const std::vector<std::optional<double>>& values,
                             const std::vector<std::size_t>& nodes) {
@@ -65,15 +57,21 @@ Width WidthOf(const std::vector<std::optional<double>>& effects,
 }
 
 // Returns the effect [1] above which a node is a suspect in this group. `nodes`: number of nodes.
-double SuspectEffect(const RowGroup& group, bool first_group, const Width& width, std::size_t nodes,
-                     const OutlierRules& rules) {
+double SuspectEffect(const RowGroup& group, bool first_group, const Width& width,
+                     std::size_t nodes) {
+  // [1] The effect must also exceed this number of standard deviations of the nodes' effects, so
+  // that few nodes are suspects by chance if nodes scatter much.
+  constexpr double kDeviations = 5, kLoneDeviations = 12;
+  constexpr double kLoneEffect = 0.1;  // [1] minimum effect of a roof that is judged by itself
+  // [1] Upper limit of the threshold that kDeviations sets for the group of all benchmarks. More is
+  // added to it if the distribution of the effects is skewed.
+  constexpr double kMaxThreshold = 0.055;
   const double few = 1 + 4 / static_cast<double>(nodes);  // the width of few nodes is uncertain
   const double wide = few * width.middle;
-  if (group.lone) return std::max(rules.lone_effect, rules.lone_deviations * wide);
-  if (!first_group) return std::max(rules.effect, rules.deviations * wide);
+  if (group.lone) return std::max(kLoneEffect, kLoneDeviations * wide);
+  if (!first_group) return std::max(kSlowEffect, kDeviations * wide);
   const double skew = width.upper > kSkewed * width.middle ? width.upper - width.middle : 0;
-  return std::max(rules.effect,
-                  std::min(rules.most_effect, rules.deviations * wide) + kShareOfSkew * skew);
+  return std::max(kSlowEffect, std::min(kMaxThreshold, kDeviations * wide) + kShareOfSkew * skew);
 }
 
 constexpr double kThrottledShare = 0.01;  // [1] min share of throttled periods
@@ -206,12 +204,6 @@ void LargestFirst(std::vector<ClusterKind>& kinds) {
 
 }  // namespace
 
-std::string_view Key(NodeVerdict verdict) { return KeyIn(kVerdicts, verdict); }
-
-std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key) {
-  return ValueIn(kVerdicts, key);
-}
-
 std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowGroup& group,
                                              const std::vector<std::size_t>& reference) {
   const std::size_t nodes = times.empty() ? 0 : times.front().size();
@@ -232,13 +224,13 @@ std::vector<std::optional<double>> EffectsOf(const VisitTimes& times, const RowG
 }
 
 std::vector<Suspect> SuspectsOf(const VisitTimes& first, const std::vector<RowGroup>& groups,
-                                const std::vector<std::size_t>& nodes, const OutlierRules& rules) {
+                                const std::vector<std::size_t>& nodes) {
   std::vector<Suspect> suspects;
-  if (nodes.size() < rules.least_nodes) return suspects;
+  if (nodes.size() < kMinJudgedNodes) return suspects;
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const auto effects = EffectsOf(first, groups[group], nodes);
     const double least =
-        SuspectEffect(groups[group], group == 0, WidthOf(effects, nodes), nodes.size(), rules);
+        SuspectEffect(groups[group], group == 0, WidthOf(effects, nodes), nodes.size());
     for (const auto node : nodes)
       if (effects[node] && *effects[node] > least)
         suspects.push_back({node, group, *effects[node]});
@@ -248,15 +240,14 @@ std::vector<Suspect> SuspectsOf(const VisitTimes& first, const std::vector<RowGr
 
 std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& all,
                                      const std::vector<std::size_t>& nodes,
-                                     const std::vector<Suspect>& suspects,
-                                     const OutlierRules& rules) {
+                                     const std::vector<Suspect>& suspects, std::size_t most) {
   const auto effects = EffectsOf(first, all, nodes);
   auto controls = nodes;
   std::erase_if(controls, [&](std::size_t node) { return !effects[node]; });
   for (const auto& suspect : suspects) std::erase(controls, suspect.node);
   std::ranges::stable_sort(controls, {},
                            [&](std::size_t node) { return std::abs(*effects[node]); });
-  if (controls.size() > rules.controls) controls.resize(rules.controls);
+  if (controls.size() > most) controls.resize(most);
   std::ranges::sort(controls);
   return controls;
 }
@@ -264,8 +255,7 @@ std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& al
 std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
                                 const std::vector<RowGroup>& groups,
                                 const std::vector<VisitTimes>& further,
-                                const std::vector<std::size_t>& controls,
-                                const OutlierRules& rules) {
+                                const std::vector<std::size_t>& controls) {
   std::vector<Finding> findings;
   for (const auto& suspect : suspects) {
     Finding finding{.node = suspect.node,
@@ -277,16 +267,12 @@ std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
         seen.push_back(*effect);
     if (!seen.empty()) finding.ratio = std::exp(Median(seen));
     finding.visits = static_cast<int>(seen.size());
-    if (finding.visits >= rules.visits)
+    if (finding.visits >= kFurtherVisits)
       finding.verdict =
-          std::log(finding.ratio) > rules.effect ? NodeVerdict::kSlow : NodeVerdict::kNotConfirmed;
+          std::log(finding.ratio) > kSlowEffect ? NodeVerdict::kSlow : NodeVerdict::kNotConfirmed;
     findings.push_back(std::move(finding));
   }
   return findings;
-}
-
-double Interference::NoisyShare() const {
-  return repetitions == 0 ? 0 : static_cast<double>(noisy) / static_cast<double>(repetitions);
 }
 
 std::vector<Finding> InterferenceFindings(const std::vector<ClusterNode>& nodes,

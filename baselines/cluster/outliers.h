@@ -8,22 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/base/keys.h"
+
 namespace dlroof::cluster {
 
-struct OutlierRules {
-  double effect = 0.03;      // [1] minimum effect: logarithm of a ratio of times
-  double lone_effect = 0.1;  // [1] the same for a roof that is judged by itself, not in a group
-  // [1] A suspect's effect must also exceed this number of standard deviations of the nodes'
-  // effects (by the median absolute deviation), so that few nodes are suspects by chance if nodes
-  // scatter much. `lone_deviations`: for a roof judged by itself.
-  double deviations = 5, lone_deviations = 12;
-  // [1] Upper limit of the threshold that `deviations` sets for the group of all benchmarks. More
-  // is added to it if the distribution of the effects is skewed.
-  double most_effect = 0.055;
-  int visits = 5;               // [1] further visits needed to judge a suspect
-  std::size_t controls = 16;    // [1] maximum number of controls
-  std::size_t least_nodes = 5;  // [1] with fewer nodes no node is judged
-};
+inline constexpr double kSlowEffect = 0.03;  // [1] minimum effect: logarithm of a ratio of times
+inline constexpr int kFurtherVisits = 5;     // [1] needed to judge a suspect
+inline constexpr std::size_t kMaxControls = 16;
+inline constexpr std::size_t kMinJudgedNodes = 5;  // [1] with fewer nodes no node is judged
 
 // Times [s] of one visit by row and node; nullopt if not measured. A row is a benchmark (time of a
 // call) or a roof (time per FLOP, byte or launch).
@@ -33,7 +25,7 @@ using VisitTimes = std::vector<std::vector<std::optional<double>>>;
 struct RowGroup {
   std::string name;               // e.g. "all", "compute", "ceilings", "cpu.dram"
   std::vector<std::size_t> rows;  // indices into VisitTimes, at least one
-  bool lone = false;              // a roof by itself: judged by OutlierRules::lone_effect
+  bool lone = false;              // a roof by itself, which must be slower to be a suspect
 };
 
 // Returns each node's effect [1]: the median over the group's rows of log(time / median time of the
@@ -48,17 +40,17 @@ struct Suspect {
   double effect = 0;      // [1] logarithm of the ratio of times in the first measurement
 };
 
-// Returns the `nodes` whose effect relative to all `nodes` exceeds the thresholds in `rules`,
-// sorted by group, then node. Returns no suspects for fewer than rules.least_nodes nodes.
+// Returns the `nodes` whose effect relative to all `nodes` exceeds the group's threshold, sorted by
+// group, then node. Returns no suspects for fewer than kMinJudgedNodes nodes.
 std::vector<Suspect> SuspectsOf(const VisitTimes& first, const std::vector<RowGroup>& groups,
-                                const std::vector<std::size_t>& nodes, const OutlierRules& rules);
+                                const std::vector<std::size_t>& nodes);
 
-// Returns, sorted, up to rules.controls ordinary nodes to measure again together with the suspects:
-// the non-suspects whose effect over all benchmarks (the group `all`) is nearest to 0.
+// Returns, sorted, up to `most` ordinary nodes to measure again together with the suspects: the
+// non-suspects whose effect over all benchmarks (the group `all`) is nearest to 0.
 std::vector<std::size_t> ControlsFor(const VisitTimes& first, const RowGroup& all,
                                      const std::vector<std::size_t>& nodes,
                                      const std::vector<Suspect>& suspects,
-                                     const OutlierRules& rules);
+                                     std::size_t most = kMaxControls);
 
 enum class NodeVerdict {
   kSuspect,       // slow in the first measurement
@@ -67,8 +59,14 @@ enum class NodeVerdict {
   kLimited,       // a quota limits its CPU time
   kDisturbed      // other programs or the host took its CPUs
 };
-std::string_view Key(NodeVerdict verdict);
-std::optional<NodeVerdict> NodeVerdictFromKey(std::string_view key);
+inline constexpr KeyRow<NodeVerdict> kNodeVerdicts[] = {
+    {NodeVerdict::kSuspect, "suspect"},
+    {NodeVerdict::kSlow, "slow"},
+    {NodeVerdict::kNotConfirmed, "not confirmed"},
+    {NodeVerdict::kLimited, "limited"},
+    {NodeVerdict::kDisturbed, "disturbed"},
+    {NodeVerdict::kNotConfirmed, "not proved"}};  // the key in older files
+inline std::string_view Key(NodeVerdict verdict) { return KeyIn(kNodeVerdicts, verdict); }
 
 struct Finding {
   std::size_t node = 0;
@@ -81,11 +79,10 @@ struct Finding {
 };
 
 // Judges each suspect by its `further` visits: it is slow if the median of its effects relative to
-// the `controls` exceeds rules.effect. With fewer than rules.visits visits it stays a suspect.
+// the `controls` exceeds kSlowEffect. With fewer than kFurtherVisits visits it stays a suspect.
 std::vector<Finding> JudgeNodes(const std::vector<Suspect>& suspects,
                                 const std::vector<RowGroup>& groups,
                                 const std::vector<VisitTimes>& further,
-                                const std::vector<std::size_t>& controls,
-                                const OutlierRules& rules);
+                                const std::vector<std::size_t>& controls);
 
 }  // namespace dlroof::cluster

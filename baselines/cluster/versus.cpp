@@ -96,11 +96,10 @@ std::pair<std::optional<double>, std::string_view> BestFlops(const record::Recor
 
 VersusSide SideOf(const VersusCluster& cluster, std::size_t index, const Prices* prices) {
   const auto& placed = cluster.run.places[index];
-  VersusSide side{.record = index, .seconds = QuantityOf(*placed.timing), .bound = ""};
+  VersusSide side{CallOf(cluster, index, prices), index};
   side.node_calls_per_second = cluster.devices * (1 / side.seconds.value);
   side.fallback = IsFallback(placed);
   side.counted_flops = BestFlops(cluster.run.file.records[index]).first;
-  side.energies = EnergiesOf(cluster, index, prices);
   auto time = placed.placement.time;
   if (!time) return side;
   side.specified = std::exchange(time->specified, false);  // so that BoundText does not repeat it
@@ -121,15 +120,6 @@ std::optional<double> SharedFlops(const record::Record& a, const record::Record&
   const auto best_a = BestFlops(a).first, best_b = BestFlops(b).first;
   if (best_a && best_b && !Differ(*best_a, *best_b)) return best_a;
   return std::nullopt;
-}
-
-void SetCost(const Prices& prices, const VersusCluster& cluster,
-             const std::optional<double>& shared_flops, VersusSide& side) {
-  side.call_cost =
-      CallCost(&prices, cluster, cluster.run.file.records[side.record], side.seconds.value);
-  if (!side.call_cost) return;
-  const auto flops = shared_flops ? shared_flops : side.counted_flops;
-  if (flops && *flops > 0) side.cost = *side.call_cost / *flops * 1e15;
 }
 
 std::string RoofsText(const VersusSide& side) {
@@ -196,10 +186,10 @@ VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b
   row.flops = SharedFlops(record_a, record_b);
   row.nodes_of_a = NodesOfA(a, row.a.seconds, b, row.b.seconds);
   row.nodes_of_a.value = row.b.node_calls_per_second / row.a.node_calls_per_second;
-  if (options.prices != nullptr) {
-    SetCost(*options.prices, a, row.flops, row.a);
-    SetCost(*options.prices, b, row.flops, row.b);
-  }
+  for (auto* side : {&row.a, &row.b})
+    if (const auto flops = row.flops ? row.flops : side->counted_flops;
+        side->call_cost && flops && *flops > 0)
+      side->cost = *side->call_cost / *flops * 1e15;
   row.differences = Differences(a, row.a, b, row.b, options.times);
   return row;
 }
@@ -229,32 +219,6 @@ const PriceKind* FirstPrice(const Prices& prices, const VersusCluster& cluster) 
 }
 
 }  // namespace
-
-std::optional<double> CallCost(const Prices* prices, const VersusCluster& cluster,
-                               const record::Record& record, double seconds) {
-  const auto* machine = prices == nullptr ? nullptr : record::MachineFor(cluster.run.file, record);
-  const auto* price = machine == nullptr ? nullptr : PriceOf(*prices, *machine);
-  if (price == nullptr) return std::nullopt;
-  return price->per_node_hour / 3600 / price->devices.value_or(cluster.devices) * seconds;
-}
-
-std::optional<LargestEffect> LargestEffectIn(const std::vector<SummedTime>& times,
-                                             double nodes_of_a) {
-  constexpr double kNotable = 1.5;
-  double a = 0, b = 0, most = std::log(kNotable);
-  for (const auto& time : times) {
-    a += time.a;
-    b += time.b;
-  }
-  std::optional<LargestEffect> largest;
-  for (const auto& time : times) {
-    const double factor = (1 - time.a / a) / (1 - time.b / b);
-    if (times.size() < 2 || std::abs(std::log(factor)) <= most) continue;
-    most = std::abs(std::log(factor));
-    largest = LargestEffect{time.name, factor * nodes_of_a};
-  }
-  return largest;
-}
 
 void UseTimes(CallTime wanted, record::RunFile& run) {
   const bool nodes = record::Member(record::Member(run.context, "dlroof"), "cluster").is_number();
@@ -346,44 +310,6 @@ bool IsFallback(const roofline::Placed& placed) {
          share->value < kFallbackShare;
 }
 
-std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b,
-                                  const Versus& versus) {
-  struct Sums {
-    VersusTotal total;
-    QuantitySum a, b;
-    double cost_a = 0, cost_b = 0;
-    bool costs = true;
-    std::vector<SummedTime> times;
-  };
-  text::InOrder<Sums> types;
-  for (const auto& row : versus.rows) {
-    const auto end = row.key.find('/'), type = row.key.find('/', end + 1) + 1;
-    const auto of =
-        row.key.substr(0, end) + ' ' + row.key.substr(type, row.key.find('/', type) - type);
-    auto& sums = types[of];
-    const bool fallback = row.a.fallback || row.b.fallback;
-    ++(fallback ? sums.total.fallbacks : sums.total.operators);
-    if (fallback) continue;
-    sums.a.Add(row.a.seconds, 1);
-    sums.b.Add(row.b.seconds, 1);
-    sums.cost_a += row.a.call_cost.value_or(0);
-    sums.cost_b += row.b.call_cost.value_or(0);
-    sums.costs = sums.costs && row.a.call_cost && row.b.call_cost;
-    sums.times.push_back({row.key, row.a.seconds.value, row.b.seconds.value});
-  }
-  std::vector<VersusTotal> totals;
-  for (auto& [of, sums] : types.all) {
-    auto& total = totals.emplace_back(std::move(sums.total));
-    total.of = of;
-    total.a = sums.a.Total();
-    total.b = sums.b.Total();
-    if (total.a) total.nodes_of_a = NodesOfA(a, *total.a, b, *total.b);
-    if (total.a) total.largest = LargestEffectIn(sums.times, total.nodes_of_a->value);
-    if (total.a && sums.costs) total.cost_ratio = sums.cost_a / sums.cost_b;
-  }
-  return totals;
-}
-
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options) {
   record::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context, false);
   const auto key_of = [&](const record::Record& record) {
@@ -413,6 +339,7 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
   });
   if (!alike) record::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
   std::ranges::sort(versus.rows, {}, [](const VersusRow& row) { return row.a.record; });
+  versus.totals = TotalsOf(a, b, versus.rows);
   if (options.prices != nullptr) {
     versus.currency = options.prices->currency;
     versus.price_a = PriceText(*options.prices, a);
@@ -426,26 +353,22 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
   return versus;
 }
 
-std::string_view Key(EnergyClass energy_class) {
-  constexpr KeyRow<EnergyClass> kKeys[] = {{EnergyClass::kMeasured, "measured"},
-                                           {EnergyClass::kAssumed, "assumed"}};
-  return KeyIn(kKeys, energy_class);
-}
-
-Energies EnergiesOf(const VersusCluster& cluster, std::size_t index, const Prices* prices) {
-  Energies energies;
+VersusCall CallOf(const VersusCluster& cluster, std::size_t index, const Prices* prices) {
   const auto& record = cluster.run.file.records[index];
   const auto& placed = cluster.run.places[index];
+  VersusCall call{.seconds = QuantityOf(*placed.timing)};
   if (const auto& energy = record.energy)
-    energies[EnergyClass::kMeasured] = {energy->joules, energy->ci95,
-                                        energy::HasOthersEnergy(*energy)};
+    call.energies[EnergyClass::kMeasured] = {energy->joules, energy->ci95,
+                                             energy::HasOthersEnergy(*energy)};
   const auto* machine = prices == nullptr ? nullptr : record::MachineFor(cluster.run.file, record);
   const auto* price = machine == nullptr ? nullptr : PriceOf(*prices, *machine);
+  if (price == nullptr) return call;
+  const int devices = price->devices.value_or(cluster.devices);
+  call.call_cost = price->per_node_hour / 3600 / devices * call.seconds.value;
   const auto& time = placed.placement.time;
-  if (price != nullptr && price->watts && !(time && time->bound == roofline::Bound::kOverhead))
-    energies[EnergyClass::kAssumed] =
-        Times(*price->watts / price->devices.value_or(cluster.devices), QuantityOf(*placed.timing));
-  return energies;
+  if (price->watts && !(time && time->bound == roofline::Bound::kOverhead))
+    call.energies[EnergyClass::kAssumed] = Times(*price->watts / devices, call.seconds);
+  return call;
 }
 
 std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& b) {

@@ -2,7 +2,6 @@
 // energy (measured on both, or assumed from watts on both). Pure, except ReadPrices.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <iosfwd>
 #include <map>
@@ -16,6 +15,7 @@
 
 #include "baselines/cluster/gather.h"
 #include "ceilings/machine/machine.h"
+#include "counters/base/keys.h"
 #include "reporters/document/document.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
@@ -70,24 +70,6 @@ class QuantitySum {
   int added_ = 0;
 };
 
-// The row of two sums (on A and on B) that changes their ratio most if it is left out.
-struct LargestEffect {
-  std::string name;
-  double nodes_without = 0;  // [1] nodes of A as fast as one of B, by the sums without the row
-};
-
-// One row of a sum of times.
-struct SummedTime {
-  std::string name;
-  double a = 0, b = 0;  // [s] times of all its calls on A and on B
-};
-
-// `nodes_of_a` [1]: number of A's nodes as fast as one node of B by the sums of `times`. Returns
-// the row whose removal changes this number most; the sums then say little about the other rows.
-// Returns nullopt for a single row, and if no removal changes it by more than a factor of 1.5.
-std::optional<LargestEffect> LargestEffectIn(const std::vector<SummedTime>& times,
-                                             double nodes_of_a);
-
 // The price of the nodes whose machine matches `name` and `fingerprint`.
 struct PriceKind {
   std::string name;             // substring of the machine's name; "" matches all
@@ -116,8 +98,8 @@ enum class EnergyClass {
   kAssumed    // watts of a node under load, from the file of prices, times the call's seconds;
               // not of calls bound by overhead, in which the devices mostly wait
 };
-std::string_view Key(EnergyClass energy_class);
-inline constexpr std::array kEnergyClasses = {EnergyClass::kMeasured, EnergyClass::kAssumed};
+inline constexpr KeyRow<EnergyClass> kEnergyClasses[] = {{EnergyClass::kMeasured, "measured"},
+                                                         {EnergyClass::kAssumed, "assumed"}};
 
 // Class -> energy [J] of a call or of all calls of a model, for the classes that are known.
 using Energies = std::map<EnergyClass, Quantity>;
@@ -140,15 +122,18 @@ struct VersusCluster {
   std::optional<EstimateCount> node_times = {};
 };
 
-// Returns the energies of one call of the record at `index`. kMeasured: as in the record. kAssumed,
-// if `prices` (may be null) has watts and overhead does not bind the call: the node's watts times
-// the call's seconds / number of devices per node (PriceKind::devices, else the cluster's).
-Energies EnergiesOf(const VersusCluster& cluster, std::size_t index, const Prices* prices);
+// One call on one device of a cluster.
+struct VersusCall {
+  Quantity seconds = {};                 // [s]
+  std::optional<double> call_cost = {};  // [currency], if the price of its machine is known
+  Energies energies = {};                // [J]
+};
 
-// Returns the cost [currency] of one call of `seconds` on a device, or nullopt if `prices` is null
-// or has no price for the record's machine.
-std::optional<double> CallCost(const Prices* prices, const VersusCluster& cluster,
-                               const record::Record& record, double seconds);
+// Returns a call of the record at `index`, which has a time. `prices` may be null. Its energies are
+// kMeasured: as in the record; kAssumed, if `prices` has watts and overhead does not bind the call:
+// the node's watts times the call's seconds / number of devices per node (PriceKind::devices, else
+// the cluster's).
+VersusCall CallOf(const VersusCluster& cluster, std::size_t index, const Prices* prices);
 
 // Returns the data type by which a record is compared: its own type, but "f32" for tf32 on a GPU,
 // because frameworks use tf32 for f32 data.
@@ -175,21 +160,18 @@ struct VersusOptions {
 };
 
 // The facts of one cluster in a VersusRow.
-struct VersusSide {
+struct VersusSide : VersusCall {
   std::size_t record = 0;  // index into the cluster's records
-  Quantity seconds;        // [s] of one call on one device
   // [1/s] VersusCluster::devices / `seconds`
   double node_calls_per_second = 0;
-  std::optional<roofline::RoofShare> share;  // of the binding roof
-  bool specified = false;                    // the binding roof is specified, not measured
-  std::string bound;                         // e.g. "DRAM", "compute", "overhead"; "" if unknown
+  std::optional<roofline::RoofShare> share = {};  // of the binding roof
+  bool specified = false;                         // the binding roof is specified, not measured
+  std::string bound = {};  // e.g. "DRAM", "compute", "overhead"; "" if unknown
   bool bound_by_overhead = false;
   bool fallback = false;  // by IsFallback; totals exclude it
   // [flop] of one call, by the most trusted provenance of this record
-  std::optional<double> counted_flops;
-  std::optional<double> call_cost;  // [currency] of one call, if the price is known
-  std::optional<double> cost;       // [currency] per 1e15 FLOP, if the FLOPs are known too
-  Energies energies;                // [J] of one call
+  std::optional<double> counted_flops = {};
+  std::optional<double> cost = {};  // [currency] per 1e15 FLOP, if FLOPs and price are known
 };
 
 // Returns how many nodes of A are as fast as one node of B, from the seconds of one device of each.
@@ -209,14 +191,28 @@ struct VersusRow {
   std::vector<std::string> differences;           // A | B, e.g. "library: onednn | cudnn"
 };
 
-// Sums over one call of each problem of one operator and type.
-struct VersusTotal {
-  std::string of;                       // operator, types of A and B, e.g. "Conv2D f32|tf32"
-  double operators = 0, fallbacks = 0;  // [1] rows in the sums; rows omitted as fallbacks
-  // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `operators` is above 0
+// The row or layer of two sums (on A and on B) that changes their ratio most if it is left out.
+struct LargestEffect {
+  std::string name;
+  double nodes_without = 0;  // [1] nodes of A as fast as one of B, by the sums without the row
+};
+
+// Sums over the same calls on A and on B.
+struct VersusSums {
+  // [s] sums, and [1] number of A's nodes as fast as one node of B; set if there is a call
   std::optional<Quantity> a, b, nodes_of_a;
   std::optional<double> cost_ratio;  // [1] A's cost of these calls / B's, if both are known
-  std::optional<LargestEffect> largest = {};
+  // The sums then say little about the other rows. nullopt for a single row, and if none of them
+  // changes nodes_of_a by more than a factor of 1.5.
+  std::optional<LargestEffect> largest;
+  Energies energies_a, energies_b;                // [J] of the classes that every call has
+  std::map<EnergyClass, Quantity> energy_ratios;  // of classes that A and B have
+};
+
+// Sums over one call of each problem of one operator and type, without energies.
+struct VersusTotal : VersusSums {
+  std::string of;                       // operator, types of A and B, e.g. "Conv2D f32|tf32"
+  double operators = 0, fallbacks = 0;  // [1] rows in the sums; rows omitted as fallbacks
 };
 
 struct Versus {
@@ -229,11 +225,12 @@ struct Versus {
   std::string price_a, price_b;
   // [1] B's price and watts over A's, of one node each, where both are known
   std::optional<double> price_ratio = {}, watts_ratio = {};
+  std::vector<VersusTotal> totals = {};  // by TotalsOf
 };
 
 // Returns a total for each operator and type (VersusTotal::of), in the order of the rows.
 std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b,
-                                  const Versus& versus);
+                                  const std::vector<VersusRow>& rows);
 
 // Returns a row for each operator and type (ComparedType) that both A and B have, of their fastest
 // records (FastestByKey). Throws BadInput if the runs' conventions differ, or without any row.
@@ -255,31 +252,24 @@ struct Model {
   std::vector<VersusLayer> layers;
 };
 
-// Returns the layers of the named benchmarks with their numbers of occurrences. Names that differ
+// Returns the suite's layers with their numbers of occurrences. Names of benchmarks that differ
 // only in device, library, direction, type or implementation options are one layer (largest
 // number).
-Model ModelFromNames(const std::string& suite,
-                     const std::vector<std::pair<std::string, double>>& names,
-                     const IsImplementationOption& is_implementation_option);
+Model ModelOf(const roofline::Suite& suite, const IsImplementationOption& is_implementation_option);
 // Returns the models in context.dlroof.suites of both runs, each name once.
 std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
                             const IsImplementationOption& is_implementation_option);
 
-// One pass of a model in one type (ComparedType), with each layer's FastestByKey record.
-struct VersusModel {
+// One pass of a model in one type (ComparedType): sums over the layers in A and B, of each layer's
+// FastestByKey record.
+struct VersusModel : VersusSums {
   std::string model, pass;  // "inference", or "training": forward and both gradients
   std::string type;
   double layers = 0;  // [1] of the model, counting each occurrence
   // [1] layers that A (or B) can run: each call of the layer has a time, and none is a fallback
   double in_a = 0, in_b = 0;
-  double in_both = 0;  // [1] layers in A and B; all sums below are over these
-  // [s] sums, and [1] number of A's nodes as fast as one node of B; set if `in_both` is above 0
-  std::optional<Quantity> a, b, nodes_of_a;
-  Energies energies_a, energies_b;                // [J] sums over the layers in A and B
-  std::map<EnergyClass, Quantity> energy_ratios;  // of classes that A and B have
-  std::optional<double> cost_ratio;               // [1] A's cost of a pass / B's, if known
-  std::optional<LargestEffect> largest = {};      // by layer
-  std::vector<std::string> missing;               // problems of layers that A or B lacks
+  double in_both = 0;                // [1] layers in A and B
+  std::vector<std::string> missing;  // problems of layers that A or B lacks
 };
 
 // Returns a row for each model, pass and type with a layer on both clusters, and a row with 0

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "baselines/cluster/versus.h"
@@ -11,12 +12,6 @@
 
 namespace dlroof::cluster {
 namespace {
-
-struct LayerCall {
-  Quantity seconds;
-  Energies energies;
-  std::optional<double> cost;  // [currency]
-};
 
 // Returns whether the data type has 8-bit integers. Models are not trained in these.
 bool IsInteger(const std::string& type) {
@@ -28,7 +23,7 @@ std::string KeyOf(const std::string& op, const std::string& direction, const std
   return fmt::format("{}/{}/{}/{}", op, direction, problem, fmt::join(options, "/"));
 }
 
-using Calls = std::map<std::string, LayerCall>;  // by KeyOf, without implementation options
+using Calls = std::map<std::string, VersusCall>;  // by KeyOf, without implementation options
 
 // Returns a cluster's fastest call of each operator in one type (ComparedType), or for the type
 // "best" in any type that the pass can use. Omits fallbacks.
@@ -42,29 +37,24 @@ Calls FastestCalls(const VersusCluster& cluster, const std::string& type, std::s
                  WithoutImplementationOptions(record.options, options.is_implementation_option));
   };
   Calls calls;
-  for (const auto& [key, i] : FastestByKey(cluster.run, key_of)) {
-    if (IsFallback(cluster.run.places[i])) continue;
-    const auto seconds = QuantityOf(*cluster.run.places[i].timing);
-    const auto& record = cluster.run.file.records[i];
-    calls[key] = {seconds, EnergiesOf(cluster, i, options.prices),
-                  CallCost(options.prices, cluster, record, seconds.value)};
-  }
+  for (const auto& [key, i] : FastestByKey(cluster.run, key_of))
+    if (!IsFallback(cluster.run.places[i])) calls[key] = CallOf(cluster, i, options.prices);
   return calls;
 }
 
-// Sums over the calls of a pass. Sums of energies and costs exist only if every call has them.
-struct PassSum {
+// Sums over calls on one cluster. Sums of energies and costs exist only if every call has them.
+struct CallSum {
   QuantitySum seconds;
   std::map<EnergyClass, QuantitySum> joules;
   std::optional<double> cost = 0;
 
   // Returns the time of these calls [s].
-  double Add(const std::vector<LayerCall>& calls, double count) {
+  double Add(const std::vector<VersusCall>& calls, double count) {
     double all = 0;
     for (const auto& call : calls) {
       all += count * call.seconds.value;
       seconds.Add(call.seconds, count);
-      cost = cost && call.cost ? std::optional(*cost + count * *call.cost) : std::nullopt;
+      cost = cost && call.call_cost ? std::optional(*cost + count * *call.call_cost) : std::nullopt;
       for (const auto& [kind, energy] : call.energies) joules[kind].Add(energy, count);
     }
     return all;
@@ -77,11 +67,61 @@ struct PassSum {
   }
 };
 
+// Sums over the same calls on both clusters.
+class BothSums {
+ public:
+  // Adds `count` times the calls of a row or a layer.
+  void Add(const std::string& name, const std::vector<VersusCall>& a,
+           const std::vector<VersusCall>& b, double count) {
+    times_.push_back({name, a_.Add(a, count), b_.Add(b, count)});
+  }
+
+  VersusSums Total(const VersusCluster& a, const VersusCluster& b) const {
+    VersusSums sums{.a = a_.seconds.Total(),
+                    .b = b_.seconds.Total(),
+                    .energies_a = a_.TotalEnergies(),
+                    .energies_b = b_.TotalEnergies()};
+    if (times_.empty()) return sums;
+    sums.nodes_of_a = NodesOfA(a, *sums.a, b, *sums.b);
+    if (a_.cost && b_.cost) sums.cost_ratio = *a_.cost / *b_.cost;
+    sums.largest = Largest(sums.nodes_of_a->value);
+    sums.energy_ratios = EnergyRatios(sums.energies_a, sums.energies_b);
+    return sums;
+  }
+
+ private:
+  struct Time {
+    std::string name;
+    double a = 0, b = 0;  // [s] of all calls of the row or layer
+  };
+
+  // Returns VersusSums::largest. `nodes_of_a` [1]: by the sums of all rows.
+  std::optional<LargestEffect> Largest(double nodes_of_a) const {
+    constexpr double kNotable = 1.5;
+    double a = 0, b = 0, most = std::log(kNotable);
+    for (const auto& time : times_) {
+      a += time.a;
+      b += time.b;
+    }
+    std::optional<LargestEffect> largest;
+    for (const auto& time : times_) {
+      const double factor = (1 - time.a / a) / (1 - time.b / b);
+      if (times_.size() < 2 || std::abs(std::log(factor)) <= most) continue;
+      most = std::abs(std::log(factor));
+      largest = LargestEffect{time.name, factor * nodes_of_a};
+    }
+    return largest;
+  }
+
+  CallSum a_, b_;
+  std::vector<Time> times_;
+};
+
 // Returns the layer's calls in a pass ("inference", "training"), or nullopt if a call has no time.
 // The two gradients may be one call ("bwd") or two.
-std::optional<std::vector<LayerCall>> PassCalls(const Calls& calls, const VersusLayer& layer,
-                                                std::string_view pass) {
-  std::vector<LayerCall> all;
+std::optional<std::vector<VersusCall>> PassCalls(const Calls& calls, const VersusLayer& layer,
+                                                 std::string_view pass) {
+  std::vector<VersusCall> all;
   const auto add = [&](const std::string& direction) {
     const auto* call = FindValue(calls, KeyOf(layer.op, direction, layer.problem, layer.options));
     if (call != nullptr) all.push_back(*call);
@@ -100,34 +140,28 @@ std::optional<std::vector<LayerCall>> PassCalls(const Calls& calls, const Versus
   return both && add("bwd") ? std::optional(all) : std::nullopt;
 }
 
-// Returns the model's row (without type, nodes_of_a, largest), and its layers' times for `largest`.
-std::pair<VersusModel, std::vector<SummedTime>> CompareModel(const Model& model,
-                                                             std::string_view pass,
-                                                             const Calls& in_a, const Calls& in_b) {
-  VersusModel row{.model = model.name, .pass = std::string(pass), .type = ""};
-  PassSum sum_a, sum_b;
-  std::vector<SummedTime> times;
+// Compares the model's layers by the fastest calls of one pass on each cluster.
+VersusModel CompareModel(const VersusCluster& a, const VersusCluster& b, const Model& model,
+                         std::string_view pass, const std::string& type,
+                         const VersusOptions& options) {
+  const auto in_a = FastestCalls(a, type, pass, options);
+  const auto in_b = FastestCalls(b, type, pass, options);
+  VersusModel row{.model = model.name, .pass = std::string(pass), .type = type};
+  BothSums sums;
   for (const auto& layer : model.layers) {
     row.layers += layer.count;
-    const auto a = PassCalls(in_a, layer, pass), b = PassCalls(in_b, layer, pass);
-    if (a) row.in_a += layer.count;
-    if (b) row.in_b += layer.count;
-    if (!a || !b) {
+    const auto of_a = PassCalls(in_a, layer, pass), of_b = PassCalls(in_b, layer, pass);
+    if (of_a) row.in_a += layer.count;
+    if (of_b) row.in_b += layer.count;
+    if (!of_a || !of_b) {
       row.missing.push_back(layer.problem);
       continue;
     }
     row.in_both += layer.count;
-    auto& time = times.emplace_back(SummedTime{layer.problem});
-    time.a = sum_a.Add(*a, layer.count);
-    time.b = sum_b.Add(*b, layer.count);
+    sums.Add(layer.problem, *of_a, *of_b, layer.count);
   }
-  if (sum_a.cost && sum_b.cost && *sum_b.cost > 0) row.cost_ratio = *sum_a.cost / *sum_b.cost;
-  row.a = sum_a.seconds.Total();
-  row.b = sum_b.seconds.Total();
-  row.energies_a = sum_a.TotalEnergies();
-  row.energies_b = sum_b.TotalEnergies();
-  row.energy_ratios = EnergyRatios(row.energies_a, row.energies_b);
-  return {std::move(row), std::move(times)};
+  static_cast<VersusSums&>(row) = sums.Total(a, b);
+  return row;
 }
 
 std::vector<std::string> Types(const VersusCluster& cluster, const VersusOptions& options) {
@@ -148,41 +182,14 @@ bool HasPass(const Model& model, std::string_view pass) {
   });
 }
 
-void AddRows(const VersusCluster& a, const VersusCluster& b, const Model& model,
-             const std::string& type, const VersusOptions& options,
-             std::vector<VersusModel>& rows) {
-  for (const char* pass : {"inference", "training"}) {
-    auto [row, times] = CompareModel(model, pass, FastestCalls(a, type, pass, options),
-                                     FastestCalls(b, type, pass, options));
-    if (row.in_both == 0 || !HasPass(model, pass)) continue;
-    row.type = type;
-    row.nodes_of_a = NodesOfA(a, *row.a, b, *row.b);
-    row.largest = LargestEffectIn(times, row.nodes_of_a->value);
-    rows.push_back(std::move(row));
-  }
-}
-
-std::vector<std::pair<std::string, double>> LayerNames(const nlohmann::json& suite) {
-  std::vector<std::pair<std::string, double>> names;
-  const auto& layers = record::Member(suite, "layers");
-  if (!layers.is_array()) return names;
-  for (const auto& layer : layers) {
-    const auto& count = record::Member(layer, "count");
-    const double calls = count.is_number() ? count.get<double>() : 1;
-    if (calls >= 1) names.emplace_back(record::Text(layer, "name"), calls);
-  }
-  return names;
-}
-
 }  // namespace
 
-Model ModelFromNames(const std::string& suite,
-                     const std::vector<std::pair<std::string, double>>& names,
-                     const IsImplementationOption& is_implementation_option) {
-  Model model{.name = suite, .layers = {}};
+Model ModelOf(const roofline::Suite& suite,
+              const IsImplementationOption& is_implementation_option) {
+  Model model{.name = suite.name, .layers = {}};
   using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
   std::map<Key, std::size_t> index_of;
-  for (const auto& [name, count] : names) {
+  for (const auto& [name, count] : suite.layers) {
     record::Record record{.name = name};
     record::SplitName(record);
     if (record.problem.empty()) continue;
@@ -205,19 +212,34 @@ Model ModelFromNames(const std::string& suite,
 std::vector<Model> ModelsIn(const VersusCluster& a, const VersusCluster& b,
                             const IsImplementationOption& is_implementation_option) {
   std::vector<Model> models;
-  for (const auto* cluster : {&a, &b}) {
-    const auto& suites =
-        record::Member(record::Member(cluster->run.file.context, "dlroof"), "suites");
-    if (!suites.is_array()) continue;
-    for (const auto& suite : suites) {
-      const auto name = record::Text(suite, "name");
-      const bool known =
-          std::ranges::any_of(models, [&](const Model& model) { return model.name == name; });
-      auto model = ModelFromNames(name, LayerNames(suite), is_implementation_option);
+  for (const auto* cluster : {&a, &b})
+    for (const auto& suite : roofline::SuitesOf(cluster->run.file.context)) {
+      const bool known = std::ranges::count(models, suite.name, &Model::name) > 0;
+      auto model = ModelOf(suite, is_implementation_option);
       if (!known && !model.layers.empty()) models.push_back(std::move(model));
     }
-  }
   return models;
+}
+
+std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b,
+                                  const std::vector<VersusRow>& rows) {
+  text::InOrder<std::pair<VersusTotal, BothSums>> totals;
+  for (const auto& row : rows) {
+    const auto end = row.key.find('/'), type = row.key.find('/', end + 1) + 1;
+    const auto of =
+        row.key.substr(0, end) + ' ' + row.key.substr(type, row.key.find('/', type) - type);
+    auto& [total, sums] = totals[of];
+    const bool fallback = row.a.fallback || row.b.fallback;
+    ++(fallback ? total.fallbacks : total.operators);
+    if (!fallback)
+      sums.Add(row.key, {{row.a.seconds, row.a.call_cost}}, {{row.b.seconds, row.b.call_cost}}, 1);
+  }
+  return VectorOf<VersusTotal>(totals.all, [&](auto& of_and_sums) {
+    auto& [total, sums] = of_and_sums.second;
+    static_cast<VersusSums&>(total) = sums.Total(a, b);
+    total.of = of_and_sums.first;
+    return total;
+  });
 }
 
 std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCluster& b,
@@ -227,13 +249,17 @@ std::vector<VersusModel> MakeVersusModels(const VersusCluster& a, const VersusCl
   const auto types_b = Types(b, options);
   for (const auto& model : models) {
     const auto before = rows.size();
-    for (const auto& type : Types(a, options))
-      if (std::ranges::find(types_b, type) != types_b.end())
-        AddRows(a, b, model, type, options, rows);
+    for (const auto& type : Types(a, options)) {
+      if (std::ranges::find(types_b, type) == types_b.end()) continue;
+      for (const char* pass : {"inference", "training"})
+        if (auto row = CompareModel(a, b, model, pass, type, options);
+            row.in_both > 0 && HasPass(model, pass))
+          rows.push_back(std::move(row));
+    }
     if (rows.size() > before) continue;
-    VersusModel none{.model = model.name, .pass = "", .type = ""};
+    auto& none = rows.emplace_back();
+    none.model = model.name;
     for (const auto& layer : model.layers) none.layers += layer.count;
-    rows.push_back(std::move(none));
   }
   return rows;
 }

@@ -120,18 +120,18 @@ std::string FindingsText(const Cluster& cluster) {
   const auto is_of_times = [](const Finding& finding) {
     return finding.verdict != NodeVerdict::kLimited && finding.verdict != NodeVerdict::kDisturbed;
   };
-  if (cluster.kinds.empty() || cluster.kinds.front().nodes.size() < OutlierRules().least_nodes)
+  if (cluster.kinds.empty() || cluster.kinds.front().nodes.size() < kMinJudgedNodes)
     return fmt::format("fewer than {} nodes of a kind are too few to tell which one is slow",
-                       OutlierRules().least_nodes);
+                       kMinJudgedNodes);
   if (std::ranges::none_of(cluster.findings, is_of_times))
     return fmt::format("no node is more than {:g} % slower than the median node",
-                       100 * OutlierRules().effect);
+                       100 * kSlowEffect);
   if (std::ranges::count(cluster.findings, NodeVerdict::kSuspect, &Finding::verdict) > 0)
     return "a suspect was slow in one visit, which may be chance: `dlroof cluster script --revisit "
            "FILE` visits suspects again";
   return fmt::format(
       "slow: by more than {:g} % in the median of its further visits; not confirmed: not so slow",
-      100 * OutlierRules().effect);
+      100 * kSlowEffect);
 }
 
 // Returns e.g. "64 nodes" or "16 GPUs of 2 nodes".

@@ -84,8 +84,8 @@ std::string TextOfClass(const std::map<EnergyClass, Quantity>& values, EnergyCla
 
 std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
   std::vector<EnergyClass> classes;
-  for (const auto kind : kEnergyClasses)
-    if (std::ranges::any_of(report.versus.rows, [&](const VersusRow& row) {
+  for (const auto& [kind, key] : kEnergyClasses)
+    if (std::ranges::any_of(report.versus.rows, [kind = kind](const VersusRow& row) {
           return row.a.energies.contains(kind) || row.b.energies.contains(kind);
         }))
       classes.push_back(kind);
@@ -94,7 +94,7 @@ std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
 
 void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
   for (const auto kind : ClassesOf(report)) {
-    const auto mark = kind == EnergyClass::kMeasured ? "" : fmt::format(" ({})", Key(kind));
+    const auto mark = kind == EnergyClass::kMeasured ? "" : " (assumed)";
     head.insert(head.end(), {fmt::format("A energy{}", mark), fmt::format("B energy{}", mark),
                              fmt::format("A/B energy{}", mark)});
   }
@@ -166,17 +166,15 @@ void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) 
 }
 
 void AddLargestNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  const auto add = [&](const std::string& sum, const std::optional<Quantity>& nodes,
-                       const std::optional<LargestEffect>& largest) {
-    if (largest)
-      notes.push_back(fmt::format("{}: without {} it is {} nodes, not {}", sum, largest->name,
-                                  ThreeDigits(largest->nodes_without), QuantityText(*nodes, "")));
+  const auto add = [&](const std::string& name, const VersusSums& sums) {
+    if (const auto& largest = sums.largest)
+      notes.push_back(fmt::format("{}: without {} it is {} nodes, not {}", name, largest->name,
+                                  ThreeDigits(largest->nodes_without),
+                                  QuantityText(*sums.nodes_of_a, "")));
   };
-  for (const auto& total : TotalsOf(*report.a, *report.b, report.versus))
-    add(total.of, total.nodes_of_a, total.largest);
+  for (const auto& total : report.versus.totals) add(total.of, total);
   for (const auto& model : report.models)
-    add(fmt::format("{} {} {}", model.model, model.pass, model.type), model.nodes_of_a,
-        model.largest);
+    add(fmt::format("{} {} {}", model.model, model.pass, model.type), model);
 }
 
 // Returns the positions (from 1) of `some` in `kinds`, e.g. "1,3".
@@ -290,21 +288,23 @@ Table OperatorTable(const VersusReport& report) {
   return table;
 }
 
+// Adds the cells of A, B, the nodes of A for one of B with their interval, and the cost.
+void AddSums(const VersusReport& report, const VersusSums& sums, Table::Row& line) {
+  const auto cell = [](const std::optional<Quantity>& quantity, const char* unit) {
+    return quantity ? QuantityText(*quantity, unit) : "";
+  };
+  line.insert(line.end(), {cell(sums.a, "s"), cell(sums.b, "s"), cell(sums.nodes_of_a, ""),
+                           IntervalText(sums.nodes_of_a ? sums.nodes_of_a->ci95 : std::nullopt)});
+  if (HasCosts(report)) line.emplace_back(CostText(sums.cost_ratio));
+}
+
 Table TotalTable(const VersusReport& report) {
   Table table{.title = "Totals",
               .columns = {"all rows of", "number", "A", "B", "nodes of A for one of B", "95 %"}};
   if (HasCosts(report)) table.columns.emplace_back("A/B cost");
-  for (const auto& total : TotalsOf(*report.a, *report.b, report.versus)) {
+  for (const auto& total : report.versus.totals) {
     table.rows.push_back({total.of, fmt::format("{:.0f}", total.operators)});
-    auto& line = table.rows.back();
-    if (!total.nodes_of_a) {
-      line.resize(table.columns.size());
-      continue;
-    }
-    line.insert(line.end(),
-                {QuantityText(*total.a, "s"), QuantityText(*total.b, "s"),
-                 QuantityText(*total.nodes_of_a, ""), IntervalText(total.nodes_of_a->ci95)});
-    if (HasCosts(report)) line.push_back(CostText(total.cost_ratio));
+    AddSums(report, total, table.rows.back());
   }
   return table;
 }
@@ -316,16 +316,11 @@ Table ModelTable(const VersusReport& report) {
   AddEnergyHead(report, head);
   Table table{.title = "Models", .columns = std::move(head)};
   for (const auto& model : report.models) {
-    const auto cell = [](const std::optional<Quantity>& quantity, const char* unit) {
-      return quantity ? QuantityText(*quantity, unit) : "";
-    };
-    table.rows.push_back({model.model, model.pass, model.type,
-                          fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers),
-                          cell(model.a, "s"), cell(model.b, "s"), cell(model.nodes_of_a, ""),
-                          IntervalText(model.nodes_of_a ? model.nodes_of_a->ci95 : std::nullopt)});
-    if (HasCosts(report)) table.rows.back().push_back(CostText(model.cost_ratio));
-    AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios,
-                   table.rows.back());
+    auto& line = table.rows.emplace_back(
+        Table::Row{model.model, model.pass, model.type,
+                   fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers)});
+    AddSums(report, model, line);
+    AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios, line);
   }
   return table;
 }
@@ -348,7 +343,7 @@ std::string OnlyText(const std::map<std::string, std::size_t>& by_type, const ch
 // different problems: the GPU's file has the problems of the f32 total in f32 only.
 void AddTf32Notes(const VersusReport& report, std::vector<std::string>& notes) {
   std::set<std::string> totals;
-  for (const auto& total : TotalsOf(*report.a, *report.b, report.versus)) totals.insert(total.of);
+  for (const auto& total : report.versus.totals) totals.insert(total.of);
   for (const auto& total : totals)
     if (total.ends_with(" f32") &&
         (totals.contains(total + "|tf32") ||
@@ -444,18 +439,13 @@ nlohmann::json QuantityJson(const Quantity& quantity, const char* name) {
 nlohmann::json ByClassJson(const std::map<EnergyClass, Quantity>& values, const char* name) {
   nlohmann::json object;
   for (const auto& [kind, value] : values)
-    object[std::string(Key(kind))] = QuantityJson(value, name);
+    object[std::string(KeyIn(kEnergyClasses, kind))] = QuantityJson(value, name);
   return object;
 }
 
 void AddNodes(const Quantity& nodes_of_a, nlohmann::json& object) {
   object["nodes_of_a"] = nodes_of_a.value;
   if (const auto& ci95 = nodes_of_a.ci95) object["nodes_ci95"] = {ci95->first, ci95->second};
-}
-
-void AddLargest(const std::optional<LargestEffect>& largest, nlohmann::json& object) {
-  if (largest)
-    object["largest"] = {{"name", largest->name}, {"nodes_of_a_without", largest->nodes_without}};
 }
 
 nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
@@ -489,15 +479,25 @@ nlohmann::json RowJson(const VersusReport& report, const VersusRow& row) {
   return written;
 }
 
+void AddSums(const VersusSums& sums, nlohmann::json& object) {
+  for (const auto& [key, seconds, energies] :
+       {std::tuple("a", &sums.a, &sums.energies_a), {"b", &sums.b, &sums.energies_b}}) {
+    if (!*seconds) continue;
+    object[key] = QuantityJson(**seconds, "seconds");
+    if (!energies->empty()) object[key]["energy"] = ByClassJson(*energies, "joules");
+  }
+  if (sums.nodes_of_a) AddNodes(*sums.nodes_of_a, object);
+  if (sums.cost_ratio) object["cost_a_over_b"] = *sums.cost_ratio;
+  if (const auto& largest = sums.largest)
+    object["largest"] = {{"name", largest->name}, {"nodes_of_a_without", largest->nodes_without}};
+  if (!sums.energy_ratios.empty())
+    object["energy_ratio"] = ByClassJson(sums.energy_ratios, "a_over_b");
+}
+
 nlohmann::json TotalJson(const VersusTotal& total) {
   nlohmann::json written = {
       {"of", total.of}, {"operators", total.operators}, {"fallbacks", total.fallbacks}};
-  if (!total.nodes_of_a) return written;
-  written["a"] = QuantityJson(*total.a, "seconds");
-  written["b"] = QuantityJson(*total.b, "seconds");
-  AddNodes(*total.nodes_of_a, written);
-  if (total.cost_ratio) written["cost_a_over_b"] = *total.cost_ratio;
-  AddLargest(total.largest, written);
+  AddSums(total, written);
   return written;
 }
 
@@ -509,17 +509,7 @@ nlohmann::json ModelJson(const VersusModel& model) {
                             {"layers_of_both", model.in_both}};
   if (!model.pass.empty()) written["pass"] = model.pass;
   if (!model.type.empty()) written["type"] = model.type;
-  for (const auto& [key, seconds, energies] :
-       {std::tuple("a", &model.a, &model.energies_a), {"b", &model.b, &model.energies_b}}) {
-    if (!*seconds) continue;
-    written[key] = QuantityJson(**seconds, "seconds");
-    if (!energies->empty()) written[key]["energy"] = ByClassJson(*energies, "joules");
-  }
-  if (model.nodes_of_a) AddNodes(*model.nodes_of_a, written);
-  if (model.cost_ratio) written["cost_a_over_b"] = *model.cost_ratio;
-  AddLargest(model.largest, written);
-  if (!model.energy_ratios.empty())
-    written["energy_ratio"] = ByClassJson(model.energy_ratios, "a_over_b");
+  AddSums(model, written);
   if (!model.missing.empty()) written["missing"] = model.missing;
   return written;
 }
@@ -556,15 +546,15 @@ void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
                               "roof", "bound", "cost_per_1e15_flop", "fraction_of_roof_at_most"})
       out << fmt::format(",{}_{}", side, field);
   out << ",flops,nodes_of_a,nodes_low,nodes_high,currency,differences";
-  for (const auto kind : kEnergyClasses)
-    out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", Key(kind));
+  for (const auto& [kind, key] : kEnergyClasses)
+    out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", key);
   out << ",timed_a,timed_b\n";
   for (const auto& row : report.versus.rows) {
     out << text::CsvCell(row.key) << CsvSide(*report.a, row.a) << CsvSide(*report.b, row.b)
         << fmt::format(",{},{},{},{},{}", text::CsvCell(row.flops), row.nodes_of_a.value,
                        CsvInterval(row.nodes_of_a.ci95), text::CsvCell(report.versus.currency),
                        text::CsvCell(fmt::format("{}", fmt::join(row.differences, "; "))));
-    for (const auto kind : kEnergyClasses) out << CsvEnergy(row, kind);
+    for (const auto& [kind, key] : kEnergyClasses) out << CsvEnergy(row, kind);
     out << fmt::format(",{},{}\n", report.a->run.file.records[row.a.record].timed.value_or(""),
                        report.b->run.file.records[row.b.record].timed.value_or(""));
   }
@@ -589,8 +579,7 @@ nlohmann::json VersusJson(const VersusReport& report) {
   if (versus.price_ratio) written["price_b_over_a"] = *versus.price_ratio;
   if (versus.watts_ratio) written["watts_b_over_a"] = *versus.watts_ratio;
   for (const auto& row : versus.rows) written["rows"].push_back(RowJson(report, row));
-  for (const auto& total : TotalsOf(*report.a, *report.b, versus))
-    written["totals"].push_back(TotalJson(total));
+  for (const auto& total : versus.totals) written["totals"].push_back(TotalJson(total));
   for (const auto& model : report.models) written["models"].push_back(ModelJson(model));
   return written;
 }

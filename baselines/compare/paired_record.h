@@ -4,13 +4,11 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "baselines/statistics/levels.h"
 #include "reporters/record/run_file.h"
-#include "reporters/roofline/placed_run.h"
 
 namespace dlroof::compare {
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -34,8 +33,9 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxSparkPoints = 60;
 
-// Rounds to six significant digits: enough for charts, and the files are half as large.
-double Rounded(double value) { return text::Rounded(value, 6); }
+// Significant digits: enough for charts, and the files are half as large.
+constexpr int kDigits = 6;
+double Rounded(double value) { return text::Rounded(value, kDigits); }
 
 // Returns the points of a sparkline: medians of consecutive, equally large groups of values.
 json Spark(const std::vector<double>& values) {
@@ -106,11 +106,10 @@ void MakeFolders(const fs::path& folder) {
   if (error) throw BadInput("{}: {}", folder.string(), error.message());
   for (const auto& entry : fs::directory_iterator(folder / "data")) {
     const auto name = entry.path().filename().string();
-    for (const char* ours : {"series-", "times-", "run-", "machines-"})
-      if (name.rfind(ours, 0) == 0 && entry.path().extension() == ".js") {
-        fs::remove(entry.path());
-        break;
-      }
+    constexpr std::string_view kOurs[] = {"series-", "times-", "run-", "machines-"};
+    if (entry.path().extension() == ".js" &&
+        std::ranges::any_of(kOurs, [&](auto ours) { return name.starts_with(ours); }))
+      fs::remove(entry.path());
   }
 }
 
@@ -127,20 +126,6 @@ void WriteSharedFiles(const fs::path& folder) {
   std::ostringstream page;
   figure::WriteSitePage(SiteStyle(), page);
   WriteFile(folder / "roofline.html", page.str());
-}
-
-// Removes members of a record that the roofline page does not read.
-void Slim(json& record) {
-  for (const char* key : {"repetitions", "work", "verified", "repro", "seed", "problem", "library"})
-    record.erase(key);
-}
-
-void RoundAll(json& value) {
-  if (value.is_number_float()) {
-    value = Rounded(value.get<double>());
-  } else if (value.is_structured()) {
-    for (auto& member : value) RoundAll(member);
-  }
 }
 
 class Site {
@@ -348,10 +333,12 @@ class Site {
 
   void WriteRun(const StoredRun& run, const record::RunFile& file) {
     json content = figure::PageContent(roofline::PlaceRun(file));
-    for (auto& record : content["records"]) Slim(record);
+    for (const char* unread :
+         {"repetitions", "work", "verified", "repro", "seed", "problem", "library"})
+      for (auto& record : content["records"]) record.erase(unread);
     const auto machines = figure::ScriptSafeJson(content["machines"]);
     content.erase("machines");
-    RoundAll(content);
+    text::RoundAll(content, kDigits);
     const auto hash = fmt::format("{:016x}", HashOf(machines));
     if (written_machines_.insert(hash).second)
       WriteFile(folder_ / "data" / fmt::format("machines-{}.js", hash),

@@ -159,13 +159,9 @@ std::vector<record::Repetition> UnpackRepetitions(const std::string& repetitions
 
 record::Record Unpack(const std::string& facts, const std::string& repetitions,
                       const std::string& where) {
-  try {
-    record::Record record = record::RecordFromJson(facts, where);
-    record.repetitions = UnpackRepetitions(repetitions, where);
-    return record;
-  } catch (const json::exception& error) {
-    throw BadInput("{}: damaged: {}", where, JsonFault(error));
-  }
+  record::Record record = record::RecordFromJson(facts, where);
+  record.repetitions = UnpackRepetitions(repetitions, where);
+  return record;
 }
 
 void Refuse(const std::string& path, const SQLite::Exception& error) {

@@ -5,7 +5,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <tuple>
 
 #include "baselines/history/history.h"
 #include "counters/base/error.h"
@@ -61,15 +60,6 @@ std::string EnergyFields(const record::Record& record) {
 
 constexpr int kLongestName = 1024;  // [characters] limit of Bencher
 
-json Latency(const ExportedTime& time) {
-  json latency = {{"value", time.median * 1e9}};
-  if (time.ci95) {
-    latency["lower_value"] = time.ci95->first * 1e9;
-    latency["upper_value"] = time.ci95->second * 1e9;
-  }
-  return latency;
-}
-
 void WriteCsvLines(const NamedRun& run, std::ostream& out) {
   const auto date = CsvCell(record::Text(run.file.context, "date"));
   const auto commit = CsvCell(CommitOf(run.file));
@@ -119,7 +109,11 @@ void WriteBencher(const std::vector<NamedRun>& runs, std::ostream& out, std::ost
       continue;
     }
     json& measures = all[record.name];
-    measures["latency"] = Latency(*time);
+    json& latency = measures["latency"] = {{"value", time->median * 1e9}};
+    if (time->ci95) {
+      latency["lower_value"] = time->ci95->first * 1e9;
+      latency["upper_value"] = time->ci95->second * 1e9;
+    }
     if (time->estimate) measures["estimate"] = {{"value", 1}};
     if (time->fraction)
       measures[time->specified ? "fraction-of-given-roof" : "fraction-of-roof"] = {

@@ -103,7 +103,10 @@ std::string TimeConventions(const record::RunFile& file, const record::Record& r
 }
 
 Series SeriesOf(const record::RunFile& file, const record::Record& record) {
-  Series series{.name = record.name, .threads = record.threads, .cache = record.cache.value_or("")};
+  Series series{.name = record.name,
+                .threads = record.threads,
+                .cache = record.cache.value_or(""),
+                .conventions = TimeConventions(file, record)};
   const auto* machine = record::MachineFor(file, record);
   // A benchmark whose name has no device belongs to the file's machine if the file has only one.
   if (machine == nullptr && file.machines.size() == 1) machine = &file.machines.front();
@@ -123,86 +126,21 @@ Series SeriesOf(const record::RunFile& file, const record::Record& record) {
 // A run packed for storage; Add packs it before it locks the database.
 struct Prepared {
   std::string context, machines;
-  std::vector<Series> series;
-  std::vector<PackedRecord> records;
+  std::vector<std::pair<Series, PackedRecord>> records;
   std::uint64_t hash = 0;
 };
 
-Prepared Prepare(const compare::NamedRun& run) {
-  Prepared made{.context = Dump(run.file.context)};
+Prepared Prepare(const record::RunFile& file) {
+  Prepared made{.context = Dump(file.context)};
   json machines = json::array();
-  for (const auto& machine : run.file.machines) machines.push_back(machine::ToJson(machine));
+  for (const auto& machine : file.machines) machines.push_back(machine::ToJson(machine));
   made.machines = Dump(machines);
   made.hash = HashOf(made.machines, HashOf(made.context));
-  for (const auto& record : run.file.records) {
-    made.series.push_back(SeriesOf(run.file, record));
-    made.series.back().conventions = TimeConventions(run.file, record);
-    made.records.push_back(Pack(record));
-    made.hash =
-        HashOf(made.records.back().repetitions, HashOf(made.records.back().facts, made.hash));
+  for (const auto& record : file.records) {
+    const auto& [series, packed] = made.records.emplace_back(SeriesOf(file, record), Pack(record));
+    made.hash = HashOf(packed.repetitions, HashOf(packed.facts, made.hash));
   }
   return made;
-}
-
-class Writer {
- public:
-  explicit Writer(SQLite::Database& database)
-      : database_(database),
-        add_text_(database, "INSERT OR IGNORE INTO texts VALUES (?, ?)"),
-        find_series_(database,
-                     "SELECT id FROM series WHERE name = ? AND fingerprint = ? AND "
-                     "threads = ? AND cache = ? AND conventions = ?"),
-        add_series_(database,
-                    "INSERT INTO series (name, fingerprint, threads, cache, "
-                    "conventions, machine) VALUES (?, ?, ?, ?, ?, ?)"),
-        add_point_(database,
-                   "INSERT INTO points (run, series, facts, median, low, high, "
-                   "clean, repetitions) VALUES (?, ?, ?, ?, ?, ?, ?, ?)") {}
-
-  std::int64_t AddText(const std::string& text) {
-    const auto hash = Signed(HashOf(text));
-    add_text_.With(hash, text).Run();
-    return hash;
-  }
-
-  std::int64_t IdOf(const Series& series, int& added) {
-    const int threads = series.threads.value_or(0);
-    const auto conventions = AddText(series.conventions);
-    find_series_.With(series.name, series.fingerprint, threads, series.cache, conventions);
-    if (find_series_.Next()) return find_series_.Integer(0);
-    ++added;
-    add_series_
-        .With(series.name, series.fingerprint, threads, series.cache, conventions, series.machine)
-        .Run();
-    return database_.getLastInsertRowid();
-  }
-
-  void AddPoint(std::int64_t run, std::int64_t series, const PackedRecord& record) {
-    std::optional<double> low, high;
-    if (record.ci95) std::tie(low, high) = *record.ci95;
-    add_point_
-        .With(run, series, AddText(record.facts), record.median, low, high, record.clean,
-              Blob{record.repetitions})
-        .Run();
-  }
-
- private:
-  SQLite::Database& database_;
-  Query add_text_, find_series_, add_series_, add_point_;
-};
-
-std::int64_t AddRun(SQLite::Database& database, const compare::NamedRun& run, const Prepared& made,
-                    std::int64_t machines) {
-  const auto& file = run.file;
-  const std::int64_t first = OneNumber(database, "SELECT coalesce(max(id), 0) + 1 FROM points");
-  Query(database,
-        "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
-        "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .With(Signed(made.hash), record::Text(file.context, "date"),
-            std::max(0.0, Moment(file).value_or(0)), CommitOf(file), run.where, made.context,
-            machines, first, static_cast<std::int64_t>(file.records.size()))
-      .Run();
-  return database.getLastInsertRowid();
 }
 
 // Throws BadInput unless low <= median <= high, all among the times of the repetitions.
@@ -221,7 +159,7 @@ void CheckTimes(const Point& point, const std::vector<record::Repetition>& repet
           where, *point.median, low, high, least.seconds, most.seconds);
 }
 
-// Reads a row of PointsWhere.
+// Reads a row of PointsOf.
 Point ReadPoint(const Query& row) {
   Point point{.run = row.Integer(0),
               .series = row.Integer(1),
@@ -302,7 +240,7 @@ History::History(const std::string& path, Access access) : database_(OpenDatabas
 
 Added History::Add(const compare::NamedRun& run) {
   compare::CheckNames(run);
-  const auto made = Prepare(run);
+  const auto made = Prepare(run.file);
   Added added{.points = static_cast<int>(made.records.size())};
   auto adding = BeginWriting(*database_);
   Query known(*database_, "SELECT id FROM runs WHERE hash = ?");
@@ -311,10 +249,49 @@ Added History::Add(const compare::NamedRun& run) {
     added.already = true;
     return added;
   }
-  Writer writer(*database_);
-  added.run = AddRun(*database_, run, made, writer.AddText(made.machines));
-  for (std::size_t i = 0; i < made.records.size(); ++i)
-    writer.AddPoint(added.run, writer.IdOf(made.series[i], added.new_series), made.records[i]);
+  Query add_text(*database_, "INSERT OR IGNORE INTO texts VALUES (?, ?)"),
+      find_series(*database_,
+                  "SELECT id FROM series WHERE name = ? AND fingerprint = ? AND threads = ? AND "
+                  "cache = ? AND conventions = ?"),
+      add_series(*database_,
+                 "INSERT INTO series (name, fingerprint, threads, cache, conventions, machine) "
+                 "VALUES (?, ?, ?, ?, ?, ?)"),
+      add_point(*database_,
+                "INSERT INTO points (run, series, facts, median, low, high, clean, repetitions) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  const auto key_of = [&](const std::string& text) {
+    const auto hash = Signed(HashOf(text));
+    add_text.With(hash, text).Run();
+    return hash;
+  };
+  Query(*database_,
+        "INSERT INTO runs (hash, date, moment, code, source, context, machines, first_point, "
+        "points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      .With(Signed(made.hash), record::Text(run.file.context, "date"),
+            std::max(0.0, Moment(run.file).value_or(0)), CommitOf(run.file), run.where,
+            made.context, key_of(made.machines),
+            OneNumber(*database_, "SELECT coalesce(max(id), 0) + 1 FROM points"), added.points)
+      .Run();
+  added.run = database_->getLastInsertRowid();
+  for (const auto& [series, record] : made.records) {
+    const int threads = series.threads.value_or(0);
+    const auto conventions = key_of(series.conventions);
+    const bool is_new =
+        !find_series.With(series.name, series.fingerprint, threads, series.cache, conventions)
+             .Next();
+    if (is_new)
+      add_series
+          .With(series.name, series.fingerprint, threads, series.cache, conventions, series.machine)
+          .Run();
+    added.new_series += is_new ? 1 : 0;
+    const auto id = is_new ? database_->getLastInsertRowid() : find_series.Integer(0);
+    std::optional<double> low, high;
+    if (record.ci95) std::tie(low, high) = *record.ci95;
+    add_point
+        .With(added.run, id, key_of(record.facts), record.median, low, high, record.clean,
+              Blob{record.repetitions})
+        .Run();
+  }
   Guarded(*database_, [&] { adding.commit(); });
   return added;
 }
@@ -360,12 +337,11 @@ std::vector<std::string> History::NamesWith(const std::string& part, int most) c
   return names;
 }
 
-std::vector<Point> History::PointsWhere(const char* condition, std::int64_t id) const {
-  Query row(*database_, fmt::format("SELECT p.run, p.series, p.facts, p.median, p.low, p.high, "
-                                    "p.clean, p.repetitions FROM points p JOIN runs r ON r.id = "
-                                    "p.run WHERE {}",
-                                    condition));
-  row.With(id);
+std::vector<Point> History::PointsOf(const Series& series) const {
+  Query row(*database_,
+            "SELECT p.run, p.series, p.facts, p.median, p.low, p.high, p.clean, p.repetitions FROM "
+            "points p JOIN runs r ON r.id = p.run WHERE p.series = ? ORDER BY r.moment, r.id");
+  row.With(series.id);
   std::vector<Point> points;
   while (row.Next()) points.push_back(ReadPoint(row));
   std::map<std::uint64_t, bool> is_ok;  // by hash of the facts, which many points share
@@ -376,16 +352,6 @@ std::vector<Point> History::PointsWhere(const char* condition, std::int64_t id) 
     if (!found->second) point.estimate.reset();
   }
   return points;
-}
-
-std::vector<Point> History::PointsOf(const Series& series) const {
-  return PointsWhere("p.series = ? ORDER BY r.moment, r.id", series.id);
-}
-
-std::vector<Point> History::PointsOf(const StoredRun& run) const {
-  return PointsWhere(
-      "r.id = ? AND p.id BETWEEN r.first_point AND r.first_point + r.points - 1 ORDER BY p.id",
-      run.id);
 }
 
 compare::NamedRun History::Read(const StoredRun& stored) const {

@@ -114,8 +114,6 @@ class History {
 
   // Returns the points of a series, oldest first.
   std::vector<Point> PointsOf(const Series& series) const;
-  // Returns the points of a run, in the run's order.
-  std::vector<Point> PointsOf(const StoredRun& run) const;
 
   // Returns the run as it was added, without Google Benchmark's own entries.
   compare::NamedRun Read(const StoredRun& run) const;
@@ -123,8 +121,6 @@ class History {
   record::Record Facts(const Point& point) const;
 
  private:
-  // Returns the points that meet a condition of SQL with the parameter `id`.
-  std::vector<Point> PointsWhere(const char* condition, std::int64_t id) const;
   std::shared_ptr<SQLite::Database> database_;
 };
 

@@ -174,10 +174,11 @@ std::vector<Marks> MarksOf(const Trace& trace, const RangesAround& around, const
 // Returns the steps that begin where the ranges begin. dlroof's hook marks only some calls of a
 // model. So if the kernels repeat (FindRepetition), and the shortest marked step is a multiple of
 // the repeated sequence, divides the repetitions into steps of that length.
-FoundGpuSteps StepsOfMarks(const Marks& marks, const DeviceWork& work) {
-  FoundGpuSteps found{.steps = {.from = StepsFrom::kMarks}, .range = marks.name};
-  auto& ranges = found.steps.ranges;
-  ranges = StepsBetween(marks.begins, work.stream.size());
+Steps StepsOfMarks(const Marks& marks, const DeviceWork& work) {
+  Steps found{.from = StepsFrom::kMarks,
+              .ranges = StepsBetween(marks.begins, work.stream.size()),
+              .mark = marks.name};
+  auto& ranges = found.ranges;
   if (!marks.of_model) return found;
   const auto repeated = FindRepetition(work.stream);
   const auto least =
@@ -257,19 +258,18 @@ std::string SizeText(const gpu_trace::Size3& size) {
   return size[1] > 1 ? fmt::format("{}x{}", size[0], size[1]) : fmt::format("{}", size[0]);
 }
 
-FoundGpuSteps FindGpuSteps(const Trace& trace, const RangesAround& around, const DeviceWork& work,
-                           std::optional<int> count) {
-  if (count)
-    return {SpecifiedSteps(work.stream, static_cast<std::size_t>(std::max(*count, 0))), ""};
+Steps FindGpuSteps(const Trace& trace, const RangesAround& around, const DeviceWork& work,
+                   std::optional<int> count) {
+  if (count) return SpecifiedSteps(work.stream, static_cast<std::size_t>(std::max(*count, 0)));
   const auto marks = MarksOf(trace, around, work);
   if (!marks.empty() && !marks.front().of_model) return StepsOfMarks(marks.front(), work);
   auto steps = StepsOfGraph(work);
-  if (steps.from != StepsFrom::kNone) return {std::move(steps), ""};
+  if (steps.from != StepsFrom::kNone) return steps;
   if (!marks.empty()) return StepsOfMarks(marks.front(), work);
   steps = RepeatedSteps(work.stream);
   if (steps.reason)
     steps.reason->text += ": NVTX ranges named \"step\", --torch or --steps N tell the steps";
-  return {std::move(steps), ""};
+  return steps;
 }
 
 void AddPace(const Trace& traced, const Trace& untraced, GpuTimeline& timeline) {

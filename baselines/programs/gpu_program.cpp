@@ -16,8 +16,6 @@
 namespace dlroof::programs {
 namespace {
 
-using KernelKey = std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>;
-
 const std::string& MangledOf(const GpuKernelUse& use) {
   return use.mangled.empty() ? use.name : use.mangled;
 }
@@ -39,8 +37,7 @@ GpuProcess ProcessOf(const gpu_trace::Trace& trace) {
           .remarks = trace.remarks};
 }
 
-record::Record RecordOf(const GpuKernelUse& use, const std::string& set,
-                        const CountedKernel* counted) {
+record::Record RecordOf(const GpuKernelUse& use, const std::string& set, const Work* counted) {
   record::Record record{
       .name = fmt::format("{}/{} [{}, {}]", set, use.name, SizeText(use.grid), SizeText(use.block)),
       .timed = record::timed::kKernels};
@@ -55,18 +52,17 @@ record::Record RecordOf(const GpuKernelUse& use, const std::string& set,
 
 constexpr std::size_t kMaxPattern = 100'000;  // [byte]; Linux allows 131072 for an argument
 
-CountedKernel MeanOf(const GpuKernelUse& use,
-                     const std::vector<const imports::CountedLaunch*>& launches) {
-  CountedKernel counted{MangledOf(use), use.grid, use.block, {}, {}};
+Work MeanOf(const std::vector<const imports::CountedLaunch*>& launches) {
+  Work mean;
   const double weight = 1 / static_cast<double>(launches.size());
   bool flops_known = true;
   for (const auto* launch : launches) {
     flops_known = flops_known && launch->work.unknown == imports::LaunchWork::Unknown::kNone;
-    for (const auto& [pipe, flops] : launch->work.flops) counted.flops[pipe] += weight * flops;
-    for (const auto& [level, bytes] : launch->work.bytes) counted.bytes[level] += weight * bytes;
+    for (const auto& [pipe, flops] : launch->work.flops) mean.flops[pipe] += weight * flops;
+    for (const auto& [level, bytes] : launch->work.bytes) mean.bytes[level] += weight * bytes;
   }
-  if (!flops_known) counted.flops.clear();
-  return counted;
+  if (!flops_known) mean.flops.clear();
+  return mean;
 }
 
 struct LaunchSums {
@@ -287,21 +283,18 @@ std::optional<Reason> NothingTraced(const GpuProgram& program) {
 }
 
 std::vector<record::Record> RecordsOf(GpuProgram& program, const std::string& set,
-                                      const std::vector<CountedKernel>& counted) {
+                                      const KernelCounts& counted) {
   std::vector<record::Record> records;
   if (program.timelines.empty()) return records;
-  std::map<KernelKey, const CountedKernel*> by_key;
-  for (const auto& kernel : counted) by_key[{kernel.name, kernel.grid, kernel.block}] = &kernel;
   double seconds = 0, counted_seconds = 0;
   program.counting.kernels = 0;
-  for (auto& use : program.timelines.front().kernels) {
+  for (std::uint32_t i = 0; auto& use : program.timelines.front().kernels) {
+    const auto* work = FindValue(counted, i++);
     if (use.step_launches <= 0) continue;
-    const auto* kernel =
-        FindCopy(by_key, KernelKey(MangledOf(use), use.grid, use.block)).value_or(nullptr);
-    records.push_back(RecordOf(use, set, kernel));
+    records.push_back(RecordOf(use, set, work));
     use.record = records.back().name;
     seconds += use.step_wall_seconds;
-    if (kernel == nullptr) continue;
+    if (work == nullptr) continue;
     counted_seconds += use.step_wall_seconds;
     program.counting.kernels += 1;
   }
@@ -340,8 +333,9 @@ LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_laun
   return best;
 }
 
-std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline, const LaunchSelection& selection,
-                                      const std::vector<imports::CountedLaunch>& launches) {
+KernelCounts JoinCounts(const GpuTimeline& timeline, const LaunchSelection& selection,
+                        const std::vector<imports::CountedLaunch>& launches) {
+  using KernelKey = std::tuple<std::string, gpu_trace::Size3, gpu_trace::Size3>;
   std::map<KernelKey, std::uint32_t> kernels;  // index by mangled and by full name
   for (std::uint32_t i = 0; i < timeline.kernels.size(); ++i) {
     const auto& use = timeline.kernels[i];
@@ -370,8 +364,8 @@ std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline, const LaunchS
     };
     if (std::ranges::all_of(found->second, same)) joined[without.front()] = found->second;
   }
-  std::vector<CountedKernel> counted;
-  for (const auto& [kernel, all] : joined) counted.push_back(MeanOf(timeline.kernels[kernel], all));
+  KernelCounts counted;
+  for (const auto& [kernel, all] : joined) counted[kernel] = MeanOf(all);
   return counted;
 }
 

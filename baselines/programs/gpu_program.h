@@ -32,13 +32,9 @@ struct GpuProcess {
   std::vector<std::string> remarks;
 };
 
-// A kernel's counts by Nsight Compute: means over its counted launches.
-struct CountedKernel {
-  std::string name;  // mangled, as in the trace
-  gpu_trace::Size3 grid = {}, block = {};
-  std::map<std::string, double> flops;  // [flop] by pipe, of one launch
-  std::map<Level, double> bytes;        // [byte] of one launch
-};
+// Counts by Nsight Compute of a timeline's kernels (indices into GpuTimeline::kernels): the work of
+// one launch, the mean over the kernel's counted launches.
+using KernelCounts = std::map<std::uint32_t, Work>;
 
 // How much of the kernels' time Nsight Compute counted.
 struct GpuCounting {
@@ -91,12 +87,12 @@ LaunchSelection SelectLaunches(const GpuTimeline& timeline, std::size_t max_laun
 // Returns the regular expression that matches exactly these names.
 std::string ExactNames(const std::vector<std::string>& names);
 
-// Returns the counts of the selected kernels: means over their counted launches. A launch belongs
-// to the kernel with its grid, block and mangled or full C++ name. The counted run may have chosen
-// another grid (autotuning): if exactly one selected kernel of a name has no launches, it gets the
-// launches of this name that belong to no kernel, provided that they all have the same grid.
-std::vector<CountedKernel> JoinCounts(const GpuTimeline& timeline, const LaunchSelection& selection,
-                                      const std::vector<imports::CountedLaunch>& launches);
+// Returns the counts of the selected kernels. A launch belongs to the kernel with its grid, block
+// and mangled or full C++ name. The counted run may have chosen another grid (autotuning): if
+// exactly one selected kernel of a name has no launches, it gets the launches of this name that
+// belong to no kernel, provided that they all have the same grid.
+KernelCounts JoinCounts(const GpuTimeline& timeline, const LaunchSelection& selection,
+                        const std::vector<imports::CountedLaunch>& launches);
 
 // Returns why there is nothing to report: no process used CUDA, CUPTI failed, or nothing ran.
 std::optional<Reason> NothingTraced(const GpuProgram& program);
@@ -105,7 +101,7 @@ std::optional<Reason> NothingTraced(const GpuProgram& program);
 // the kernel in the step: the time is from the trace, the work is the mean count of a launch times
 // the number of launches. Sets GpuKernelUse::record, GpuCounting::kernels and GpuCounting::share.
 std::vector<record::Record> RecordsOf(GpuProgram& program, const std::string& set,
-                                      const std::vector<CountedKernel>& counted);
+                                      const KernelCounts& counted);
 
 nlohmann::json ToJson(const GpuProgram& program);
 // Reads context.dlroof.gpu_program; nullopt if it is absent. Ignores members of unexpected types.

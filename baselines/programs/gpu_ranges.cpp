@@ -30,14 +30,6 @@ struct Event {
   std::uint32_t index;  // into Trace::ranges or Trace::calls
 };
 
-void SortEvents(const Trace& trace, std::vector<Event>& events) {
-  // If two ranges begin at the same time, the longer range encloses the other.
-  std::ranges::sort(events, {}, [&](const Event& event) {
-    const auto end_ns = event.is_call ? 0 : trace.ranges[event.index].time.end_ns;
-    return std::tuple(event.thread, event.at_ns, event.is_call, -end_ns, event.index);
-  });
-}
-
 enum class Sort { kOther, kModule, kOperator, kEngine };
 
 struct RangeFacts {
@@ -272,7 +264,11 @@ RangesAround::RangesAround(const Trace& trace)
     events.push_back({trace.ranges[i].thread, trace.ranges[i].time.begin_ns, false, i});
   for (std::uint32_t i = 0; i < trace.calls.size(); ++i)
     events.push_back({trace.calls[i].thread, trace.calls[i].begin_ns, true, i});
-  SortEvents(trace, events);
+  // If two ranges begin at the same time, the longer range encloses the other.
+  std::ranges::sort(events, {}, [&](const Event& event) {
+    const auto end_ns = event.is_call ? 0 : trace.ranges[event.index].time.end_ns;
+    return std::tuple(event.thread, event.at_ns, event.is_call, -end_ns, event.index);
+  });
   std::vector<std::uint32_t> open;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const auto& event = events[i];
@@ -325,10 +321,9 @@ std::string RangeName(const std::string& name) {
   return text;
 }
 
-RangeWork RangeWorkOf(const Trace& trace, const RangesAround& around, const DeviceWork& work,
-                      const std::vector<GpuKernelUse>& kernels, std::vector<StepRange> steps) {
-  RangeWork result;
-  if (trace.calls.empty() || trace.ranges.empty()) return result;
+void SetRangeWork(const Trace& trace, const RangesAround& around, const DeviceWork& work,
+                  std::vector<StepRange> steps, GpuTimeline& timeline) {
+  if (trace.calls.empty() || trace.ranges.empty()) return;
   std::erase_if(steps, [&](const StepRange& step) {  // steps without a launch in a range
     return std::ranges::all_of(std::views::iota(step.begin, step.end), [&](std::size_t i) {
       return around.OfLaunch(work.Launch(i).launch) == kNone;
@@ -338,9 +333,8 @@ RangeWork RangeWorkOf(const Trace& trace, const RangesAround& around, const Devi
   for (const auto& step : steps)
     for (std::size_t i = step.begin; i < step.end; ++i)
       tree.Add(i, 1 / static_cast<double>(steps.size()));
-  result.rows = tree.Rows(kernels);
-  result.steps = static_cast<int>(steps.size());
-  return result;
+  timeline.range_work = tree.Rows(timeline.kernels);
+  timeline.range_steps = static_cast<int>(steps.size());
 }
 
 }  // namespace dlroof::programs

@@ -23,35 +23,31 @@ using document::PartKind;
 using document::Table;
 
 // Finds kernels' records in a run by name. The run must outlive this object.
-class KernelPlaces {
- public:
-  explicit KernelPlaces(const roofline::PlacedRun& run) : run_(run) {
-    for (std::size_t i = 0; i < run.places.size(); ++i) index_[run.file.records[i].name] = i;
+struct KernelPlaces {
+  explicit KernelPlaces(const roofline::PlacedRun& of) : run(of) {
+    for (std::size_t i = 0; i < run.places.size(); ++i) index[run.file.records[i].name] = i;
   }
 
-  // Returns the index of the kernel's record in run().file.records.
+  // Returns the index of the kernel's record in run.file.records.
   std::optional<std::size_t> Find(const GpuKernelUse& use) const {
-    return use.record.empty() ? std::nullopt : FindCopy(index_, use.record);
+    return use.record.empty() ? std::nullopt : FindCopy(index, use.record);
   }
 
   // Returns the FLOPs of the kernel's launches in a step [flop]; nullopt if it was not counted.
   std::optional<double> FlopsOf(const GpuKernelUse& use) const {
     const auto record = Find(use);
     if (!record) return std::nullopt;
-    const auto* measured = FindValue(run_.file.records[*record].work, Provenance::kMeasured);
+    const auto* measured = FindValue(run.file.records[*record].work, Provenance::kMeasured);
     return measured == nullptr ? std::nullopt : TotalFlops(*measured);
   }
 
   std::optional<roofline::RoofShare> RoofShareOf(const GpuKernelUse& use) const {
     const auto record = Find(use);
-    return record ? roofline::RoofShareOf(run_.places[*record].placement) : std::nullopt;
+    return record ? roofline::RoofShareOf(run.places[*record].placement) : std::nullopt;
   }
 
-  const roofline::PlacedRun& run() const { return run_; }
-
- private:
-  const roofline::PlacedRun& run_;
-  std::map<std::string_view, std::size_t> index_;
+  const roofline::PlacedRun& run;
+  std::map<std::string_view, std::size_t> index;  // by the record's name
 };
 
 // [s] The kernels' time, split at their roofs. The four times add up to it.
@@ -220,10 +216,10 @@ Table::Row KernelRow(const GpuKernelUse& use, const Names& names, const std::str
   row.resize(kKernelColumns);
   const auto index = places.Find(use);
   if (!index) return row;
-  const auto& record = places.run().file.records[*index];
-  const auto& placed = places.run().places[*index];
+  const auto& record = places.run.file.records[*index];
+  const auto& placed = places.run.places[*index];
   if (!placed.timing) return row;
-  const auto rate = roofline::WorkRateOf(record, *placed.timing, places.run().view);
+  const auto rate = roofline::WorkRateOf(record, *placed.timing, places.run.view);
   if (rate) row[7].text = text::WithPrefix(rate->flops_per_second, "FLOP/s");
   if (rate && rate->intensity)
     row[8].text = fmt::format("{} {:<4}", text::ThreeDigits(*rate->intensity),

@@ -255,9 +255,7 @@ void AddRangeWork(const Trace& trace, const RangesAround& around, const DeviceWo
                   const Steps& found, GpuTimeline& timeline) {
   auto steps = found.ranges;
   if (timeline.steps.count == 0) steps = {{0, work.stream.size()}};
-  auto ranges = RangeWorkOf(trace, around, work, timeline.kernels, std::move(steps));
-  timeline.range_work = std::move(ranges.rows);
-  timeline.range_steps = ranges.steps;
+  SetRangeWork(trace, around, work, std::move(steps), timeline);
   if (!trace.ranges.empty() && timeline.range_work.empty() && !work.stream.empty())
     timeline.range_reason =
         Reason{trace.calls.empty()        ? "CUPTI recorded no call of CUDA"
@@ -280,30 +278,18 @@ void AddStepCalls(const DeviceWork& work, const std::vector<Step>& steps, Ordere
   order.step_graphs = graphs / static_cast<double>(steps.size());
 }
 
-void AddStepSums(const DeviceWork& work, const std::vector<Step>& steps, GpuTimeline& timeline) {
-  const double weight = 1 / static_cast<double>(steps.size());
-  for (const auto& step : steps)
-    for (std::size_t i = step.begin; i < step.end; ++i) {
-      const auto& task = work.Launch(i);
-      auto& use = timeline.kernels[task.index];
-      use.step_launches += weight;
-      use.step_seconds += weight * Seconds(task.time);
-    }
-}
-
 // Describes the found steps in timeline.steps. Returns the steady steps, or the whole trace as a
 // single step if there are none.
-std::vector<Step> StepsToSum(const DeviceWork& work, const FoundGpuSteps& found,
-                             GpuTimeline& timeline) {
-  auto steps = TimedSteps(work, found.steps);
-  timeline.steps.from = found.steps.from;
-  timeline.steps.range = found.range;
-  timeline.steps.reason = found.steps.reason;
+std::vector<Step> StepsToSum(const DeviceWork& work, const Steps& found, GpuTimeline& timeline) {
+  auto steps = TimedSteps(work, found);
+  timeline.steps.from = found.from;
+  timeline.steps.range = found.mark;
+  timeline.steps.reason = found.reason;
   if (!steps.empty()) {
     SummarizeSteps(work, steps, timeline.steps);
     return steps;
   }
-  if (found.steps.from != StepsFrom::kNone) {
+  if (found.from != StepsFrom::kNone) {
     timeline.steps.from = StepsFrom::kNone;
     timeline.steps.reason = Reason{"no step is followed by another one"};
   }
@@ -330,18 +316,13 @@ void SortKernels(const DeviceWork& work, GpuTimeline& timeline) {
   }
 }
 
-GpuTimeline EmptyTimeline(const Trace& trace, std::uint32_t device) {
+GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<int> count) {
   GpuTimeline timeline{.pid = trace.pid, .command = trace.command, .device = device};
   for (const auto& known : trace.devices)
     if (known.number == device) {
       timeline.device_name = known.name;
       timeline.compute_capability = known.compute_capability;
     }
-  return timeline;
-}
-
-GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<int> count) {
-  auto timeline = EmptyTimeline(trace, device);
   const auto work = WorkOn(trace, device, timeline);
   const auto whole = WholeOf(work);
   timeline.wall_seconds = Seconds(whole);
@@ -350,9 +331,15 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<i
   const auto steps = StepsToSum(work, found, timeline);
   const auto latest_ends = LatestEnds(work);
   const auto windows = VectorOf<Interval>(steps, &Step::window);
-  for (const auto& window : windows)
-    Divide(work, window, FirstRunning(latest_ends, window.begin_ns), timeline);
   const double weight = 1 / static_cast<double>(steps.size());
+  for (const auto& step : steps) {
+    Divide(work, step.window, FirstRunning(latest_ends, step.window.begin_ns), timeline);
+    for (std::size_t i = step.begin; i < step.end; ++i) {
+      auto& use = timeline.kernels[work.Launch(i).index];
+      use.step_launches += weight;
+      use.step_seconds += weight * Seconds(work.Launch(i).time);
+    }
+  }
   auto& times = timeline.times;
   times.overlap_seconds -= times.kernel_seconds;
   for (auto* value : {&times.kernel_seconds, &times.copy_seconds, &times.fill_seconds,
@@ -360,8 +347,7 @@ GpuTimeline TimelineOn(const Trace& trace, std::uint32_t device, std::optional<i
                       &times.hidden_copy_seconds, &times.short_idle_seconds, &times.short_gaps})
     *value *= weight;
   for (auto& use : timeline.kernels) use.step_wall_seconds *= weight;
-  AddStepSums(work, steps, timeline);
-  AddRangeWork(trace, around, work, found.steps, timeline);
+  AddRangeWork(trace, around, work, found, timeline);
   if (timeline.steps.count > 0) AddStepCalls(work, steps, timeline.order);
   AddCopies(trace, work, windows, timeline);
   AddGap(trace, work, {windows.front().begin_ns, windows.back().end_ns}, timeline);

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -138,7 +137,7 @@ struct GpuTimeline {
   std::optional<GpuGap> gap;  // the longest gap in the steady steps (or the trace)
   std::vector<GpuLane> lanes;
   double lane_seconds = 0;               // [s] duration of the lanes
-  std::vector<GpuRangeWork> range_work;  // by RangeWorkOf
+  std::vector<GpuRangeWork> range_work;  // by SetRangeWork
   int range_steps = 0;                   // [1] steps with ranges
   // Why range_work is empty although the program has NVTX ranges.
   std::optional<Reason> range_reason;
@@ -241,33 +240,24 @@ class RangesAround {
   std::vector<std::uint32_t> of_range_, of_call_;
 };
 
-struct RangeWork {
-  std::vector<GpuRangeWork> rows;
-  int steps = 0;  // [1] steps with ranges
-};
-
-// Sums kernel time per NVTX range. A launch belongs to the innermost range that is open on its CPU
-// thread at its CUDA API call. `steps` are half-open ranges of launches of `work`; `kernels` is
-// GpuTimeline::kernels. Rows are a tree in pre-order, siblings by descending time; the last row has
-// launches outside any range. Sums are means over the steps with ranges, because a program may mark
-// only some of its steps. Returns at most kMaxRangeRows rows, those with the most time, and no rows
-// if no launch was in a range or the trace has no API calls. Takes n log n for n ranges and calls.
+// Sets timeline.range_work and range_steps: kernel time per NVTX range. A launch belongs to the
+// innermost range that is open on its CPU thread at its CUDA API call. `steps` are half-open ranges
+// of launches of `work`. Rows are a tree in pre-order, siblings by descending time; the last row
+// has launches outside any range. Sums are means over the steps with ranges, because a program may
+// mark only some of its steps. There are at most kMaxRangeRows rows, those with the most time, and
+// no rows if no launch was in a range or the trace has no API calls. Takes n log n for n ranges and
+// calls.
 //
 // Ranges of PyTorch (`profile --gpu --torch`, emit_nvtx): operators within modules or operators,
 // and libraries' ranges within operators, have no rows of their own. A backward operator counts in
 // the row "backward" and, below it, in the row of the module that contains the forward operator
 // with the same sequence number ("seq").
-RangeWork RangeWorkOf(const gpu_trace::Trace& trace, const RangesAround& around,
-                      const DeviceWork& work, const std::vector<GpuKernelUse>& kernels,
-                      std::vector<StepRange> steps);
+void SetRangeWork(const gpu_trace::Trace& trace, const RangesAround& around, const DeviceWork& work,
+                  std::vector<StepRange> steps, GpuTimeline& timeline);
 inline constexpr std::size_t kMaxRangeRows = 1000;
 
-struct FoundGpuSteps {
-  Steps steps;        // ranges of indices into DeviceWork::stream
-  std::string range;  // NVTX range with which steps begin (StepsFrom::kMarks)
-};
-
-// Returns the steps of a device, by the first method that applies:
+// Returns the steps of a device (indices into DeviceWork::stream), by the first method that
+// applies:
 // - `count` steps, if it is set;
 // - a step begins with the first kernel that was launched in each NVTX range with "step" or "iter"
 //   in its name, or of a function that XLA executes;
@@ -275,7 +265,7 @@ struct FoundGpuSteps {
 //   half of all kernel time;
 // - a step begins with each call of PyTorch's outermost module (`profile --gpu --torch`);
 // - the steps are the RepeatedSteps of the kernels.
-FoundGpuSteps FindGpuSteps(const gpu_trace::Trace& trace, const RangesAround& around,
-                           const DeviceWork& work, std::optional<int> count);
+Steps FindGpuSteps(const gpu_trace::Trace& trace, const RangesAround& around,
+                   const DeviceWork& work, std::optional<int> count);
 
 }  // namespace dlroof::programs

@@ -174,10 +174,10 @@ class TimeDivider {
       time.each.push_back(of_call_[i]);
       with_primitives[*call.op] += has_primitive_[i] ? 1 : 0;
     }
-    for (auto& [op, time] : by_op)
+    for (auto& [op, time] : by_op) {
       time.by_onednn = with_primitives[op] > 0 && 2 * with_primitives[op] >= time.each.size();
-    for (auto& [op, time] : by_op)
       if (time.seconds > 0) divided_.operators.push_back(std::move(time));
+    }
     std::ranges::stable_sort(divided_.operators, std::ranges::greater{}, &OperatorTime::seconds);
   }
 

@@ -28,22 +28,21 @@ namespace dlroof::programs {
 constexpr const char* kFrom = "a source of steps";
 
 void Members(auto& all, ProgramPrimitive& primitive) {
-  std::map<std::string, std::string> others(primitive.text.others.begin(),
-                                            primitive.text.others.end());
+  auto& text = primitive.text;
+  std::map<std::string, std::string> others(text.others.begin(), text.others.end());
   all(Field("record", primitive.record), Field("operator", primitive.is_operator),
-      Field("engine", primitive.text.engine), Field("kind", primitive.text.kind),
-      Field("implementation", primitive.text.implementation),
-      Field("prop_kind", primitive.text.prop), Field("memory_descriptors", primitive.text.tensors),
-      Field("attributes", primitive.text.attributes), Field("auxiliary", primitive.text.auxiliary),
-      Field("problem", primitive.text.problem), Field("others", others),
+      Field("engine", text.engine), Field("kind", text.kind),
+      Field("implementation", text.implementation), Field("prop_kind", text.prop),
+      Field("memory_descriptors", text.tensors), Field("attributes", text.attributes),
+      Field("auxiliary", text.auxiliary), Field("problem", text.problem), Field("others", others),
       Field("calls", primitive.calls), Field("seconds", primitive.seconds),
       Field("moves", primitive.moves_data), Field("no_work", primitive.work_unknown),
       Field("step_calls", primitive.step_calls), Field("step_seconds", primitive.step_seconds),
       Field("benchmark", primitive.benchmark), Field("benchdnn", primitive.repro));
-  primitive.text.others.assign(others.begin(), others.end());
+  text.others.assign(others.begin(), others.end());
 }
 void Members(auto& all, ProgramSteps& steps) {
-  all(Keyed("from", steps.from, StepsFromKey, kFrom), Field("reason", steps.reason),
+  all(Keyed("from", steps.from, kStepsFrom, kFrom), Field("reason", steps.reason),
       Field("count", steps.count), Field("warm_up_steps", steps.warm_up_steps),
       Field("outliers", steps.outliers), Field("median_low_seconds", steps.median_low_seconds),
       Field("median_high_seconds", steps.median_high_seconds),
@@ -116,7 +115,7 @@ void Members(auto& all, GpuRangeWork& range) {
       Field("kernel", range.kernel));
 }
 void Members(auto& all, GpuSteps& steps) {
-  all(Keyed("from", steps.from, StepsFromKey, kFrom), Field("range", steps.range),
+  all(Keyed("from", steps.from, kStepsFrom, kFrom), Field("range", steps.range),
       Field("reason", steps.reason), Field("count", steps.count), Field("outliers", steps.outliers),
       Field("launches", steps.launches), Field("warm_up_launches", steps.warm_up_launches),
       Field("warm_up_seconds", steps.warm_up_seconds), Field("least_seconds", steps.least_seconds),

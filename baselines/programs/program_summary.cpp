@@ -155,8 +155,12 @@ void AddOperators(std::map<std::string, double> by_kind, ProgramBreakdown& break
 std::string OutsideLabel(const ProgramSummary& summary, bool of_step) {
   if (!HasOperators(summary.traced)) return "outside oneDNN";
   if (!of_step) return "not traced, or outside of oneDNN and operators";
-  return IsCompiled(*summary.traced) ? "outside oneDNN and operators (compiled loops, Python)"
-                                     : "outside oneDNN and operators (Python)";
+  // The loops that torch.compile fuses are not operators.
+  const bool compiled = std::ranges::any_of(summary.traced->modules, [](const auto& module) {
+    return module.path.starts_with("OptimizedModule");
+  });
+  return compiled ? "outside oneDNN and operators (compiled loops, Python)"
+                  : "outside oneDNN and operators (Python)";
 }
 
 bool IsOfOther(const ProgramPrimitive& primitive) {
@@ -257,12 +261,6 @@ ProgramSummary SummarizeProgram(const logs::VerboseLog& log, const Steps& steps)
   }
   AddSteps(log, timeline, steps, summary);
   return summary;
-}
-
-bool IsCompiled(const TracedProgram& traced) {
-  return std::ranges::any_of(traced.modules, [](const auto& module) {
-    return module.path.starts_with("OptimizedModule");
-  });
 }
 
 std::vector<PrimitiveUse> UsesOf(const roofline::PlacedRun& run, const ProgramSummary& summary) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "reporters/imports/import.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
@@ -30,16 +31,17 @@ struct StepRange {
   std::optional<double> end_seconds;    // [s]; nullopt without a later time stamp
 };
 
+// kModel: calls of the model that torch.profiler recorded. kGraphs: launches of a CUDA graph.
 enum class StepsFrom { kNone, kFound, kSpecified, kMarks, kModel, kGraphs };
-// Returns "none", "found", "given", "marks", "model" (calls of the model that torch.profiler
-// recorded) or "graphs" (launches of a CUDA graph).
-std::string_view Key(StepsFrom from);
-std::optional<StepsFrom> StepsFromKey(std::string_view key);
+inline constexpr KeyRow<StepsFrom> kStepsFrom[] = {
+    {StepsFrom::kNone, "none"},   {StepsFrom::kFound, "found"}, {StepsFrom::kSpecified, "given"},
+    {StepsFrom::kMarks, "marks"}, {StepsFrom::kModel, "model"}, {StepsFrom::kGraphs, "graphs"}};
 
 struct Steps {
   StepsFrom from = StepsFrom::kNone;
-  std::vector<StepRange> ranges;  // in order
-  std::optional<Reason> reason;   // set if there are no steps
+  std::vector<StepRange> ranges = {};  // in order
+  std::optional<Reason> reason = {};   // set if there are no steps
+  std::string mark = {};               // NVTX range with which a GPU's steps begin (kMarks)
 };
 
 // A sequence that a stream repeats exactly from index `begin` to the stream's end.
@@ -189,8 +191,6 @@ std::optional<std::size_t> RangeWith(const std::vector<std::pair<Place, Place>>&
   return static_cast<std::size_t>(after - ranges.begin()) - 1;
 }
 
-// Returns whether torch.compile compiled the model. Its fused loops are then not operators.
-bool IsCompiled(const TracedProgram& traced);
 // Returns whether the operators are part of the program's time breakdown.
 inline bool HasOperators(const std::optional<TracedProgram>& traced) {
   return traced && !traced->of_no_step;

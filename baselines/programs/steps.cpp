@@ -72,10 +72,6 @@ Cuts CutsAt(const std::vector<std::size_t>& places, std::size_t apart) {
   return cuts;
 }
 
-constexpr KeyRow<StepsFrom> kFromKeys[] = {
-    {StepsFrom::kNone, "none"},   {StepsFrom::kFound, "found"}, {StepsFrom::kSpecified, "given"},
-    {StepsFrom::kMarks, "marks"}, {StepsFrom::kModel, "model"}, {StepsFrom::kGraphs, "graphs"}};
-
 struct Edge {
   double at = 0;  // [s]
   bool begins = false;
@@ -105,9 +101,6 @@ void ShareTimes(std::vector<Edge>& edges, std::vector<double>& own) {
 }
 
 }  // namespace
-
-std::string_view Key(StepsFrom from) { return KeyIn(kFromKeys, from); }
-std::optional<StepsFrom> StepsFromKey(std::string_view key) { return ValueIn(kFromKeys, key); }
 
 std::optional<RepeatedSequence> FindRepetition(std::span<const std::uint32_t> stream) {
   constexpr std::size_t kMinTimes = 3;  // two equal halves may be epochs, or chance

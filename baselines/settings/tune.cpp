@@ -130,14 +130,13 @@ class Chain {
   int failure_count_ = 0;
 };
 
-const Coordinate& CoordinateOf(const Tuning& tuning, const TuningStep& step) {
-  return *std::ranges::find(tuning.plan.coordinates, step.coordinate, &Coordinate::name);
-}
-
 std::vector<Setting> SettingsOf(const Tuning& tuning) {
+  const auto& coordinates = tuning.plan.coordinates;
   std::vector<Setting> settings(1);
   for (const auto& step : tuning.steps)
-    settings.push_back(With(settings.back(), CoordinateOf(tuning, step), step.values));
+    settings.push_back(With(settings.back(),
+                            *std::ranges::find(coordinates, step.coordinate, &Coordinate::name),
+                            step.values));
   return settings;
 }
 

@@ -26,15 +26,9 @@ record::Record OfBlock(const TrialResult& result) {
   for (auto& window : record.repetitions) window.block = 0;
   return record;
 }
-constexpr KeyRow<TuningState> kStates[] = {
-    {TuningState::kUnfinished, "unfinished"},      {TuningState::kNothingWon, "nothing_won"},
-    {TuningState::kNotConfirmed, "not_confirmed"}, {TuningState::kConfirmed, "confirmed"},
-    {TuningState::kUnsupported, "unsupported"},    {TuningState::kFailed, "failed"}};
 using nlohmann::json;
 
 constexpr int kVersion = 1;
-
-std::optional<TuningState> StateFromKey(std::string_view key) { return ValueIn(kStates, key); }
 
 }  // namespace
 
@@ -120,8 +114,6 @@ std::optional<double> LogRatio(const TrialBlock& block, std::size_t contender, s
   const auto ratios = statistics::BlockLogRatios(OfBlock(old), OfBlock(now));
   return ratios.empty() ? std::nullopt : std::optional(ratios.front());
 }
-
-std::string_view Key(TuningState state) { return KeyIn(kStates, state); }
 
 double SecondsOf(const Tuning& tuning) {
   double seconds = 0;
@@ -223,7 +215,7 @@ void Members(auto& all, Tuning& tuning) {
   all(Required("subject", plan.subject), Required("coordinates", plan.coordinates),
       Required("budget_seconds", plan.budget_seconds), Required("min_effect", plan.min_effect),
       Required("seed", plan.seed), Required("together", plan.together),
-      Keyed("state", tuning.state, StateFromKey, "one that dlroof tune writes"),
+      Keyed("state", tuning.state, kTuningStates, "one that dlroof tune writes"),
       Field("reason", tuning.reason), Required("best", tuning.best),
       Required("steps", tuning.steps), Field("total", tuning.total),
       Field("verified", tuning.verified), Required("tried", tuning.tried),

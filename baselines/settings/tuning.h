@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::settings {
@@ -100,7 +101,11 @@ enum class TuningState {
   kUnsupported,   // the default cannot run here
   kFailed,        // the default has no time
 };
-std::string_view Key(TuningState state);  // e.g. "nothing_won"
+inline constexpr KeyRow<TuningState> kTuningStates[] = {
+    {TuningState::kUnfinished, "unfinished"},      {TuningState::kNothingWon, "nothing_won"},
+    {TuningState::kNotConfirmed, "not_confirmed"}, {TuningState::kConfirmed, "confirmed"},
+    {TuningState::kUnsupported, "unsupported"},    {TuningState::kFailed, "failed"}};
+inline std::string_view Key(TuningState state) { return KeyIn(kTuningStates, state); }
 
 // [1] Number of repetitions in some blocks, and of those that other programs disturbed (noisy).
 struct Repetitions {

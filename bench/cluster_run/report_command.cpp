@@ -173,7 +173,7 @@ int RunGather(const GatherFlags& flags) {
   if (!flags.without.empty())
     cluster.remarks.push_back(
         fmt::format("left out by --without: {}", fmt::join(flags.without, ", ")));
-  cluster::AddFindings(ReadVisits(flags.folder), cluster::OutlierRules(), cluster);
+  cluster::AddFindings(ReadVisits(flags.folder), cluster);
   std::vector<std::string> command = {"dlroof",     "cluster", "gather",
                                       flags.folder, "-o",      flags.output};
   for (const auto& node : flags.without) command.insert(command.end(), {"--without", node});

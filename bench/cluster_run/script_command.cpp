@@ -134,14 +134,14 @@ void FillRevisit(const std::string& path, LaunchRequest& request) {
   if (request.nodes != 0 || request.gpus)
     throw BadInput("--revisit={}: expected no -N and --per-gpu, which the file has", path);
   const auto cluster = cluster::ReadClusterFile(path);
-  const auto revisit = cluster::RevisitOf(cluster, cluster::OutlierRules());
+  const auto revisit = cluster::RevisitOf(cluster);
   if (revisit.suspects.empty())
     throw BadInput("{}: no node is a suspect, so there is none to visit again", path);
   std::set<std::string> hosts;
   for (const auto node : revisit.nodes) hosts.insert(cluster::HostOf(cluster.nodes[node]));
   request.nodes = static_cast<int>(hosts.size());
   request.gpus = cluster::GpusOfHosts(cluster);
-  request.visits = cluster::OutlierRules().visits;
+  request.visits = cluster::kFurtherVisits;
   const auto& arguments = cluster.nodes[revisit.nodes.front()].facts.arguments;
   CheckArguments(arguments, path);
   if (request.arguments.empty())

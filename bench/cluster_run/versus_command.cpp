@@ -51,10 +51,10 @@ std::vector<cluster::Model> ModelsOfSuites(const std::vector<std::string>& suite
   if (suites.empty()) return cluster::ModelsIn(a, b, IsMannerOption);
   std::vector<cluster::Model> models;
   for (const auto& suite : suites::SelectSuites(suites, {.cpu = true, .gpu = true}, "--suite")) {
-    std::vector<std::pair<std::string, double>> names;
+    roofline::Suite named{suite.name, {}};
     for (const auto& layer : suite.layers)
-      names.emplace_back(layer.name, static_cast<double>(layer.count));
-    models.push_back(cluster::ModelFromNames(suite.name, names, IsMannerOption));
+      named.layers.push_back({layer.name, static_cast<double>(layer.count)});
+    models.push_back(cluster::ModelOf(named, IsMannerOption));
   }
   return models;
 }

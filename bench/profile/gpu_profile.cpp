@@ -69,9 +69,8 @@ const gpu::CuptiChip& ChipOf(const GpuProfileRequest& request,
 
 // Runs the program again under ncu and returns the counted kernels. Throws BadInput, with the
 // reason, if ncu counts none.
-std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& request, int pid,
-                                                  programs::GpuProgram& program,
-                                                  std::ostream& out) {
+programs::KernelCounts CountKernels(const GpuProfileRequest& request, int pid,
+                                    programs::GpuProgram& program, std::ostream& out) {
   const auto& timeline = program.timelines.front();
   gpu::NcuChoice choice;
   choice.program = FindNcu();
@@ -101,7 +100,7 @@ std::vector<programs::CountedKernel> CountKernels(const GpuProfileRequest& reque
 }
 
 record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram& program,
-                          const std::vector<programs::CountedKernel>& counted,
+                          const programs::KernelCounts& counted,
                           const std::optional<machine::Machine>& machine, std::ostream& out) {
   const auto set = request.program.command.empty()
                        ? std::string("gpu")
@@ -116,7 +115,7 @@ record::RunFile RunFileOf(const GpuProfileRequest& request, programs::GpuProgram
 }
 
 void Count(const GpuProfileRequest& request, int pid, programs::GpuProgram& program,
-           std::vector<programs::CountedKernel>& counted, std::ostream& out) {
+           programs::KernelCounts& counted, std::ostream& out) {
   if (request.program.command.empty() || !(request.budget_seconds.value_or(kCountingSeconds) > 0))
     return;
   program.counting.requested = true;
@@ -140,7 +139,7 @@ void ReportTraces(const GpuProfileRequest& request, int pid, programs::GpuProgra
       for (const auto& remark : process.remarks) Say(out, "{}", remark);
     return;
   }
-  std::vector<programs::CountedKernel> counted;
+  programs::KernelCounts counted;
   Count(request, pid, program, counted, out);
   auto run = RunFileOf(request, program, counted, machine, out);
   WriteFile(request.program.output, JsonText(roofline::ToJson(run)) + '\n');

@@ -1,7 +1,7 @@
 // One list of a structure's members writes and reads its JSON object. In the structure's namespace:
 //   void Members(auto& all, Node& node) {
 //     all(Required("name", node.name), Field("reason", node.reason),
-//         Keyed("status", node.status, StatusFromKey, "whole or failed"));
+//         Keyed("status", node.status, kStatuses, "whole or failed"));
 //   }
 // Or define ToJson(node) and FromJson(reader, node) instead of Members. If Check(reader, node) is
 // defined, it is called after reading and may throw BadInput.
@@ -20,6 +20,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
 
 namespace dlroof {
 
@@ -38,17 +39,18 @@ ListedMember<T> Field(const char* key, T& value) {
   return {key, value, false};
 }
 
-// A required enumerator, written as Key(value).
-template <class T, class FromKey>
+// A required enumerator, written as its text in `table`.
+template <class T, std::size_t rows>
 struct KeyedMember {
   const char* key;
   T& value;
-  FromKey& from_key;     // returns nullopt for an unknown key
+  const KeyRow<T> (&table)[rows];
   const char* expected;  // for the message: "whole or failed"
 };
-template <class T, class FromKey>
-KeyedMember<T, FromKey> Keyed(const char* key, T& value, FromKey& from_key, const char* expected) {
-  return {key, value, from_key, expected};
+template <class T, std::size_t rows>
+KeyedMember<T, rows> Keyed(const char* key, T& value, const KeyRow<T> (&table)[rows],
+                           const char* expected) {
+  return {key, value, table, expected};
 }
 
 class MemberWriter {
@@ -65,9 +67,9 @@ class MemberWriter {
   void Put(ListedMember<T> field) {
     if (field.required || !IsUnset(field.value)) object[field.key] = JsonOf(field.value);
   }
-  template <class T, class FromKey>
-  void Put(KeyedMember<T, FromKey> field) {
-    object[field.key] = Key(field.value);
+  template <class T, std::size_t rows>
+  void Put(KeyedMember<T, rows> field) {
+    object[field.key] = KeyIn(field.table, field.value);
   }
 
   template <class T>
@@ -146,9 +148,9 @@ class MemberReader {
   void Take(ListedMember<T> field) {
     if (field.required || at_.Has(field.key)) Read(field.key, field.value);
   }
-  template <class T, class FromKey>
-  void Take(KeyedMember<T, FromKey> field) {
-    const auto found = field.from_key(at_.Text(field.key));
+  template <class T, std::size_t rows>
+  void Take(KeyedMember<T, rows> field) {
+    const auto found = ValueIn(field.table, at_.Text(field.key));
     if (!found) at_.Refuse(field.key, field.expected);
     field.value = *found;
   }

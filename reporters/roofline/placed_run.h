@@ -51,6 +51,17 @@ struct ModelSummary {
 // Returns the FLOPs [flop] of one call by the most trusted provenance that has FLOPs, else nullopt.
 std::optional<double> BestKnownFlops(const record::Record& record);
 
+struct SuiteLayer {
+  std::string name;
+  double count = 1;  // [1] occurrences in the model, at least 1
+};
+struct Suite {
+  std::string name;
+  std::vector<SuiteLayer> layers;
+};
+// Returns the suites in context.dlroof.suites; ignores members of other types.
+std::vector<Suite> SuitesOf(const nlohmann::json& context);
+
 // Returns how often [1] each layer occurs in the suites of context.dlroof.suites, by its name.
 std::map<std::string, double> Occurrences(const nlohmann::json& context);
 

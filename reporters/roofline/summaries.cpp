@@ -15,31 +15,13 @@ namespace {
 
 constexpr size_t kMaxToFix = 3;
 
-struct ModelLayer {
-  std::string name;
-  double count = 1;
-};
-
 // Layers of a suite whose names differ only in the problem.
 struct Group {
   record::Record parts;  // the parts that the layers' names share, e.g. op and device
-  std::vector<ModelLayer> layers;
+  std::vector<SuiteLayer> layers;
 };
 
-std::vector<ModelLayer> LayersOf(const nlohmann::json& suite) {
-  std::vector<ModelLayer> layers;
-  const auto& entries = record::Member(suite, "layers");
-  if (!entries.is_array()) return layers;
-  for (const auto& entry : entries) {
-    const auto& count = record::Member(entry, "count");
-    const ModelLayer layer{record::Text(entry, "name"),
-                           count.is_number() ? count.get<double>() : 1};
-    if (!layer.name.empty() && layer.count >= 1) layers.push_back(layer);
-  }
-  return layers;
-}
-
-std::vector<Group> GroupsOf(const std::vector<ModelLayer>& layers) {
+std::vector<Group> GroupsOf(const std::vector<SuiteLayer>& layers) {
   text::InOrder<Group> groups;
   for (const auto& layer : layers) {
     record::Record parts{.name = layer.name};
@@ -153,12 +135,27 @@ std::optional<double> BestKnownFlops(const record::Record& record) {
   return flops == nullptr ? std::nullopt : TotalFlops({.flops = *flops});
 }
 
+std::vector<Suite> SuitesOf(const nlohmann::json& context) {
+  std::vector<Suite> suites;
+  const auto& described = record::Member(record::Member(context, "dlroof"), "suites");
+  if (!described.is_array()) return suites;
+  for (const auto& suite : described) {
+    auto& layers = suites.emplace_back(Suite{record::Text(suite, "name"), {}}).layers;
+    const auto& entries = record::Member(suite, "layers");
+    if (!entries.is_array()) continue;
+    for (const auto& entry : entries) {
+      const auto& count = record::Member(entry, "count");
+      SuiteLayer layer{record::Text(entry, "name"), count.is_number() ? count.get<double>() : 1};
+      if (!layer.name.empty() && layer.count >= 1) layers.push_back(std::move(layer));
+    }
+  }
+  return suites;
+}
+
 std::map<std::string, double> Occurrences(const nlohmann::json& context) {
   std::map<std::string, double> occurrences;
-  const auto& suites = record::Member(record::Member(context, "dlroof"), "suites");
-  if (suites.is_array())
-    for (const auto& suite : suites)
-      for (const auto& layer : LayersOf(suite)) occurrences[layer.name] += layer.count;
+  for (const auto& suite : SuitesOf(context))
+    for (const auto& layer : suite.layers) occurrences[layer.name] += layer.count;
   return occurrences;
 }
 
@@ -176,13 +173,11 @@ std::vector<Opportunity> Opportunities(const PlacedRun& run, std::size_t most) {
 
 std::vector<ModelSummary> SummarizeModels(const record::RunFile& file) {
   std::vector<ModelSummary> models;
-  const auto& suites = record::Member(record::Member(file.context, "dlroof"), "suites");
-  if (!suites.is_array()) return models;
   IndexByName records;
   for (std::size_t i = 0; i < file.records.size(); ++i) records[file.records[i].name] = i;
-  for (const auto& suite : suites)
-    for (const auto& group : GroupsOf(LayersOf(suite)))
-      if (auto model = Summary(record::Text(suite, "name"), group, file, records))
+  for (const auto& suite : SuitesOf(file.context))
+    for (const auto& group : GroupsOf(suite.layers))
+      if (auto model = Summary(suite.name, group, file, records))
         models.push_back(std::move(*model));
   return models;
 }

@@ -242,7 +242,7 @@ TEST_F(ClusterFile, FaultsAreNamed) {
 
 TEST_F(ClusterFile, FindingsAreReadAsTheyWereWritten) {
   auto cluster = Gathered(LastNodeIsSlower());
-  AddFindings(std::vector<std::vector<NodeSummary>>(5, VisitedOnceMore(LastNodeIsSlower())), {},
+  AddFindings(std::vector<std::vector<NodeSummary>>(5, VisitedOnceMore(LastNodeIsSlower())),
               cluster);
   const auto again = Again(ToJson(cluster, "x"));
   ASSERT_EQ(again.findings.size(), 1);

@@ -50,30 +50,30 @@ TEST(EffectsOf, IsTheMedianOverBenchmarksBesideTheReference) {
 }
 
 TEST(SuspectsOf, ExceedTheEffectInOneVisitAndOneRowByItselfHasAWiderEffect) {
-  EXPECT_THAT(SuspectsOf(LastIsSlower(1.02), {kAll}, kFive, {}), IsEmpty());
-  const auto suspects = SuspectsOf(LastIsSlower(1.1), {kAll}, kFive, {});
+  EXPECT_THAT(SuspectsOf(LastIsSlower(1.02), {kAll}, kFive), IsEmpty());
+  const auto suspects = SuspectsOf(LastIsSlower(1.1), {kAll}, kFive);
   ASSERT_EQ(suspects.size(), 1);
   EXPECT_EQ(suspects[0].node, 4);
-  EXPECT_THAT(SuspectsOf(LastIsSlower(1.1), {kAll}, {1, 2, 3, 4}, {}), IsEmpty());
+  EXPECT_THAT(SuspectsOf(LastIsSlower(1.1), {kAll}, {1, 2, 3, 4}), IsEmpty());
   // 1.06 exceeds the effect of a group, and not that of one row without a median.
   const RowGroup lone{"cpu.dram", {1}, true};
-  EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {kAll}, kFive, {}), SizeIs(1));
-  EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {lone}, kFive, {}), IsEmpty());
-  EXPECT_THAT(SuspectsOf(LastIsSlower(1.2), {lone}, kFive, {}), SizeIs(1));
+  EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {kAll}, kFive), SizeIs(1));
+  EXPECT_THAT(SuspectsOf(LastIsSlower(1.06), {lone}, kFive), IsEmpty());
+  EXPECT_THAT(SuspectsOf(LastIsSlower(1.2), {lone}, kFive), SizeIs(1));
 }
 
 TEST(ControlsFor, AreTheOrdinaryNodes) {
   auto times = LastIsSlower(1.1);
   for (auto& row : times) *row[1] *= 1.02;
-  const auto suspects = SuspectsOf(times, {kAll}, kFive, {});
-  EXPECT_THAT(ControlsFor(times, kAll, kFive, suspects, {.controls = 3}), ElementsAre(0, 2, 3));
+  const auto suspects = SuspectsOf(times, {kAll}, kFive);
+  EXPECT_THAT(ControlsFor(times, kAll, kFive, suspects, 3), ElementsAre(0, 2, 3));
 }
 
 // Returns how the last node is judged by visits in which it takes these multiples of its time.
 Finding Judged(const std::vector<double>& ratios) {
   std::vector<VisitTimes> visits;
   for (const double ratio : ratios) visits.push_back(LastIsSlower(ratio));
-  return JudgeNodes({{4, 0, std::log(1.2)}}, {kAll}, visits, {0, 1, 2, 3}, {}).at(0);
+  return JudgeNodes({{4, 0, std::log(1.2)}}, {kAll}, visits, {0, 1, 2, 3}).at(0);
 }
 
 // Slow by more than 3 % in the median of five visits or more; with fewer it stays a suspect.
@@ -203,32 +203,31 @@ std::vector<SimulatedNoise> SimulatedNoises() {
 
 // Visits all nodes once, suspects and controls five times more, and judges.
 SimulatedResult VisitSimulated(const SimulatedRequest& request) {
-  const OutlierRules rules;
   SimulatedNodes cluster(request);
   std::vector<std::size_t> nodes(request.nodes);
   std::iota(nodes.begin(), nodes.end(), 0);
   const auto groups = SimulatedGroups();
   const auto first = cluster.Visit(nodes);
-  const auto suspects = SuspectsOf(first, groups, nodes, rules);
-  const auto controls = ControlsFor(first, groups[0], nodes, suspects, rules);
+  const auto suspects = SuspectsOf(first, groups, nodes);
+  const auto controls = ControlsFor(first, groups[0], nodes, suspects);
   auto visited = controls;
   for (const auto& suspect : suspects) visited.push_back(suspect.node);
   std::vector<VisitTimes> further;
-  for (int i = 0; i < rules.visits; ++i) further.push_back(cluster.Visit(visited));
+  for (int i = 0; i < kFurtherVisits; ++i) further.push_back(cluster.Visit(visited));
   SimulatedResult result{.fixed_rule = FixedRule(first)};
   std::set<std::size_t> ordinary;
   for (const auto& suspect : suspects)
     if (suspect.node >= static_cast<std::size_t>(request.slow) &&
-        cluster.effect(suspect.node) <= rules.effect)
+        cluster.effect(suspect.node) <= kSlowEffect)
       ordinary.insert(suspect.node);
   result.suspects = static_cast<int>(ordinary.size());
   std::set<std::size_t> slow;
-  for (const auto& finding : JudgeNodes(suspects, groups, further, controls, rules))
+  for (const auto& finding : JudgeNodes(suspects, groups, further, controls))
     if (finding.verdict == NodeVerdict::kSlow) slow.insert(finding.node);
   for (const auto node : slow) {
     const bool planted = node < static_cast<std::size_t>(request.slow);
     result.true_slow += planted;
-    result.false_slow += !planted && cluster.effect(node) <= rules.effect;
+    result.false_slow += !planted && cluster.effect(node) <= kSlowEffect;
   }
   return result;
 }
@@ -277,7 +276,7 @@ TEST(SimulatedClusters, FewOrdinaryNodesAreCalledSlowAndSlowOnesAreFound) {
 }
 
 TEST(RevisitOf, NamesSuspectsAndControls) {
-  const auto revisit = RevisitOf(Gathered(LastNodeIsSlower()), {.controls = 3});
+  const auto revisit = RevisitOf(Gathered(LastNodeIsSlower()), 3);
   ASSERT_EQ(revisit.suspects.size(), 1);
   EXPECT_EQ(revisit.suspects[0].node, 5);
   EXPECT_THAT(revisit.nodes, ElementsAre(0, 1, 2, 5));
@@ -285,13 +284,13 @@ TEST(RevisitOf, NamesSuspectsAndControls) {
 
 TEST(AddFindings, WithoutFurtherVisitsASlowNodeIsASuspectAndFourNodesAreTooFewForFindings) {
   auto cluster = Gathered(LastNodeIsSlower());
-  AddFindings({}, {}, cluster);
+  AddFindings({}, cluster);
   ASSERT_EQ(cluster.findings.size(), 1);
   EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kSuspect);
   auto nodes = LastNodeIsSlower();
   nodes.erase(nodes.begin(), nodes.begin() + 2);
   cluster = Gathered(nodes);
-  AddFindings({}, {}, cluster);
+  AddFindings({}, cluster);
   EXPECT_TRUE(cluster.findings.empty());
   EXPECT_THAT(TableOf(cluster), HasSubstr("fewer than 5 nodes of a kind are too few to tell"));
 }
@@ -320,7 +319,7 @@ TEST(GroupsOf, EachRoofIsOneByItselfAndThreeRoofsAreAGroup) {
 TEST(AddFindings, FiveVisitsDecideAboutALowRoof) {
   for (const double later : {0.8, 1.0}) {
     auto cluster = Gathered(LastHasLowerRoofs(0.8));
-    AddFindings(std::vector(5, VisitedOnceMore(LastHasLowerRoofs(later))), {}, cluster);
+    AddFindings(std::vector(5, VisitedOnceMore(LastHasLowerRoofs(later))), cluster);
     EXPECT_THAT(VectorOf<std::string>(cluster.findings, &Finding::what),
                 ElementsAre("cpu.dram", "cpu.fp32.vector"));
     EXPECT_EQ(cluster.findings[0].verdict,

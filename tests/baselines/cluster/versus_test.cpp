@@ -192,7 +192,7 @@ TEST(TotalsOf, OneLinePerOperatorAndTypeLeavesFallbacksOut) {
                 "V100");
   const auto versus = MakeVersus(cpu, gpu, {.prices = &prices});
   EXPECT_TRUE(versus.rows.at(2).b.fallback);
-  const auto totals = TotalsOf(cpu, gpu, versus);
+  const auto& totals = versus.totals;
   ASSERT_EQ(totals.size(), 3);
   EXPECT_EQ(std::tuple(totals[0].of, totals[0].operators, totals[0].fallbacks),
             std::tuple("Conv2D f32", 2, 1));
@@ -200,14 +200,13 @@ TEST(TotalsOf, OneLinePerOperatorAndTypeLeavesFallbacksOut) {
   EXPECT_EQ(totals[2].of, "Conv2D f32|tf32");
   EXPECT_EQ(totals[0].nodes_of_a->value, 2.5);
   EXPECT_NEAR(*totals[0].cost_ratio, 1.25, 1e-12);
-  EXPECT_FALSE(TotalsOf(cpu, gpu, MakeVersus(cpu, gpu, {}))[0].cost_ratio);
+  EXPECT_FALSE(MakeVersus(cpu, gpu, {}).totals.at(0).cost_ratio);
 }
 
 TEST(TotalsOf, NamesTheRowWithoutWhichTheNodesDifferMuch) {
   const auto a = Cpus({{"fwd/f32/n1", 10}, {"fwd/f32/n2", 10}, {"fwd/f32/n3", 10}});
   const auto total = [&](const Times& times) {
-    const auto b = Gpus(times);
-    return TotalsOf(a, b, MakeVersus(a, b, kLayouts)).at(0);
+    return MakeVersus(a, Gpus(times), kLayouts).totals.at(0);
   };
   const auto found = total({{"fwd/f32/n1", 1}, {"fwd/f32/n2", 1}, {"fwd/f32/n3", 8}});
   EXPECT_DOUBLE_EQ(found.nodes_of_a->value, 3);
@@ -271,13 +270,13 @@ TEST(MakeVersus, CostsComeOnlyFromThePriceFile) {
 
 // A first layer without a data gradient, and a second that occurs three times.
 Model TwoLayers() {
-  return ModelFromNames("net",
-                        {{kCpu + "fwd/f32/n1", 1},
-                         {kCpu + "bwd_weights/f32/n1", 1},
-                         {kCpu + "fwd/f32/n2", 3},
-                         {kCpu + "bwd_data/f32/n2", 3},
-                         {kCpu + "bwd_weights/f32/n2", 3}},
-                        kLayouts.is_implementation_option);
+  return ModelOf({"net",
+                  {{kCpu + "fwd/f32/n1", 1},
+                   {kCpu + "bwd_weights/f32/n1", 1},
+                   {kCpu + "fwd/f32/n2", 3},
+                   {kCpu + "bwd_data/f32/n2", 3},
+                   {kCpu + "bwd_weights/f32/n2", 3}}},
+                 kLayouts.is_implementation_option);
 }
 
 TEST(MakeVersusModels, TrainingIsForwardAndBothGradientsWhichMayBeOneCall) {
@@ -456,7 +455,7 @@ TEST(QuantitySum, AddsDistancesAsSquaresAndHasAnIntervalOnlyIfAllHave) {
 
 TEST(VersusModels, AddEnergiesOfLayersInBothIfEveryLayerHasTheClass) {
   const auto a = Epyc(Counted(600)), b = H200(Counted(150));
-  const auto model = ModelFromNames("net", {{kOnCpu, 3}}, {});
+  const auto model = ModelOf({"net", {{kOnCpu, 3}}}, {});
   const auto prices = Watts(500, {});
   const auto rows = MakeVersusModels(a, b, {model}, {.prices = &prices});
   ASSERT_EQ(rows.size(), 1u);
@@ -467,18 +466,18 @@ TEST(VersusModels, AddEnergiesOfLayersInBothIfEveryLayerHasTheClass) {
   EXPECT_FALSE(rows[0].energy_ratios.contains(kAssumed));
   const auto n2 = kCpu + "fwd/f32/n2";
   const auto part = ClusterOf("Epyc", {Of(kOnCpu, 6, 9, Counted(600)), Of(n2, 6)}, "Epyc");
-  const auto two = ModelFromNames("net", {{kOnCpu, 1}, {n2, 1}}, {});
+  const auto two = ModelOf({"net", {{kOnCpu, 1}, {n2, 1}}}, {});
   const auto partly = MakeVersusModels(part, part, {two}, {.prices = &prices});
   EXPECT_FALSE(partly.at(0).energies_a.contains(kMeasured));
   EXPECT_EQ(partly[0].energies_a.at(kAssumed).value, 6000);
 }
 
-TEST(EnergiesOf, HasNoAssumedEnergyOfACallThatOverheadBinds) {
+TEST(CallOf, HasNoAssumedEnergyOfACallThatOverheadBinds) {
   auto a = Epyc({});
   const auto prices = Watts(500, {});
-  EXPECT_TRUE(EnergiesOf(a, 0, &prices).contains(kAssumed));
+  EXPECT_TRUE(CallOf(a, 0, &prices).energies.contains(kAssumed));
   a.run.places[0].placement.time->bound = roofline::Bound::kOverhead;
-  EXPECT_THAT(EnergiesOf(a, 0, &prices), IsEmpty());
+  EXPECT_THAT(CallOf(a, 0, &prices).energies, IsEmpty());
 }
 
 TEST(MakeVersus, NamesACallWithFewerThreadsThanItsNodeHasCpus) {
@@ -495,7 +494,7 @@ TEST(MakeVersus, NamesACallWithFewerThreadsThanItsNodeHasCpus) {
 TEST(VersusModels, TakeTheFastestTypeOfEachCallButTrainInNoIntegers) {
   const auto weights = kCpu + "bwd_weights/f32/n1";
   const auto a = ClusterOf("a", {Of(kOnCpu, 6), Of(kCpu + "fwd/int8/n1", 1), Of(weights, 3)}, "a");
-  const auto model = ModelFromNames("net", {{kOnCpu, 1}, {weights, 1}}, {});
+  const auto model = ModelOf({"net", {{kOnCpu, 1}, {weights, 1}}}, {});
   const auto rows = MakeVersusModels(a, a, {model}, {.best_type = true});
   ASSERT_EQ(rows.size(), 2);
   EXPECT_EQ(std::tuple(rows[0].type, rows[0].a->value), std::tuple("best", 1.0));
