@@ -21,11 +21,22 @@ constexpr ImportFormat kFormats[] = {
      LooksLikeOwnCsv, ImportOwnCsv},
     {"ncu", "Nsight Compute --csv (--page raw or details)", LooksLikeNsightCompute,
      ImportNsightCompute},
-    {"ert", "Empirical Roofline Toolkit, roofline.json: makes a machine file", LooksLikeErt,
+    {"ert", "Empirical Roofline Toolkit, roofline.json: makes a machine file",
+     [](std::string_view text) {
+       return HasAll(text, {R"("empirical")", R"("gbytes")"});
+     },
      ImportErt},
     {"likwid", "likwid-perfctr -O", LooksLikeLikwid, ImportLikwid},
-    {"nvbench", "nvbench --json", LooksLikeNvbench, ImportNvbench},
-    {"gbench", "Google Benchmark's JSON", LooksLikeGoogleBenchmark, ImportGoogleBenchmark},
+    {"nvbench", "nvbench --json",
+     [](std::string_view text) {
+       return HasAll(text, {R"("benchmarks")", R"("states")"});
+     },
+     ImportNvbench},
+    {"gbench", "Google Benchmark's JSON",
+     [](std::string_view text) {
+       return HasAll(text, {R"("benchmarks")", R"("real_time")"});
+     },
+     ImportGoogleBenchmark},
     {"gbench-table", "Google Benchmark's CSV or console table", LooksLikeBenchmarkTable,
      ImportBenchmarkTable},
     {"table",
@@ -213,21 +224,20 @@ void AddUnknownColumns(const std::vector<std::string>& columns, const std::strin
     named.push_back(fmt::format("'{}'", text::Printable(column)));
   const auto more = columns.size() - named.size();
   if (more > 0) named.back() += fmt::format(" and {} more", more);
-  imported.remarks.push_back(fmt::format(
-      "{}: {} {} {} not known and left out", where, columns.size() == 1 ? "column" : "columns",
-      fmt::join(named, ", "), columns.size() == 1 ? "is" : "are"));
+  imported.Say("{}: {} {} {} not known and left out", where,
+               columns.size() == 1 ? "column" : "columns", fmt::join(named, ", "),
+               columns.size() == 1 ? "is" : "are");
 }
 
 void LeftOut::AddTo(Imported& imported, const char* items) const {
   if (count == 0) return;
   if (imported.records.empty() && !imported.machine) throw BadInput("{}", first);
-  imported.remarks.push_back(fmt::format("{} {} left out; the first: {}", count, items, first));
+  imported.Say("{} {} left out; the first: {}", count, items, first);
 }
 
 void AddCutLine(std::string_view text, const std::string& where, Imported& imported) {
   if (!text.empty() && text.back() != '\n')
-    imported.remarks.push_back(where +
-                               ": the last line has no line end: the file may be cut off there");
+    imported.Say("{}: the last line has no line end: the file may be cut off there", where);
 }
 
 record::RunFile ImportedRun(std::vector<record::Record> records,

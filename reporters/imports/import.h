@@ -20,10 +20,6 @@
 #include "reporters/record/run_file.h"
 #include "reporters/text/numbers.h"
 
-namespace dlroof::record {
-class JsonObject;
-}
-
 namespace dlroof::imports {
 
 struct ImportOptions {
@@ -44,6 +40,12 @@ struct Imported {
   std::vector<record::Record> records;
   std::optional<machine::Machine> machine;  // set if the file has ceilings
   std::vector<std::string> remarks;         // what was left out or assumed, with file and line
+
+  // Adds a remark, formatted as by fmt::format.
+  template <class... Values>
+  void Say(fmt::format_string<Values...> text, Values&&... values) {
+    remarks.push_back(fmt::format(text, std::forward<Values>(values)...));
+  }
 };
 
 struct ImportFormat {
@@ -74,7 +76,6 @@ bool LooksLikeNsightCompute(std::string_view text);
 Imported ImportNsightCompute(const std::string& text, const std::string& where);
 
 // The Empirical Roofline Toolkit's roofline.json: its ceilings become specified ceilings.
-bool LooksLikeErt(std::string_view text);
 Imported ImportErt(const std::string& text, const std::string& where);
 
 // Output of likwid-perfctr -O, or -o with .csv: a record per region. Its time is that of the
@@ -86,7 +87,6 @@ Imported ImportLikwid(const std::string& text, const std::string& where);
 // time is nvbench's cold GPU time, else its batch GPU time, else its CPU-only time. The repetitions
 // are the samples if their files exist, otherwise one: the mean, with the deviation. If the file
 // has several GPUs, each name contains its GPU. A state whose mean is not finite has no time.
-bool LooksLikeNvbench(std::string_view text);
 Imported ImportNvbench(const std::string& text, const std::string& where);
 
 // A Chrome trace of PyTorch's profiler (Kineto) or TensorFlow's: a record per operator and input
@@ -97,7 +97,6 @@ Imported ImportTrace(const std::string& text, const std::string& where);
 
 // Google Benchmark's JSON: a record per benchmark. Its work is that in dlroof's counters (e.g.
 // "modelled/flops/fp32.vector") or in common rates, e.g. bytes_per_second (google_benchmark.h).
-bool LooksLikeGoogleBenchmark(std::string_view text);
 Imported ImportGoogleBenchmark(const std::string& text, const std::string& where);
 // Google Benchmark's CSV and console table: records as from its JSON. Neither names the library's
 // version, so the work of benchmarks with several threads is unknown.
@@ -263,23 +262,6 @@ struct Trace {
   // With `keep_calls`: the host's operators and spans, grouped by thread, callers before callees.
   std::vector<TraceCall> calls;
 };
-
-// A complete event ("ph": "X"): a call, or a span of the program.
-struct TraceEvent {
-  std::optional<Reason> left_out;  // why the event is ignored; other members are then unset
-  bool span = false;
-  TraceOp op;  // of one call: name, inputs, process
-  std::string thread;
-  bool has_thread = false, has_category = false;
-  double begin = 0, seconds = 0;     // [s]
-  double order = 0;                  // [1] a call's number; its callees' are larger; 0: unknown
-  std::string numbers;               // the event's ids, which distinguish calls with the same time
-  std::vector<std::string> unknown;  // names of unknown arguments, which may change the work
-};
-// Returns the member `key`, a number or a text, as text, or "" if it is missing.
-std::string ScalarIn(const record::JsonObject& event, const char* key);
-// Reads an event. Returns nullopt for one that is no call, e.g. a counter; throws BadInput.
-std::optional<TraceEvent> ReadTraceEvent(const record::JsonObject& event, bool keep_calls);
 
 // Reads events one by one, so that large files fit into memory. Throws BadInput for a text of
 // another format or without a call. `keep_calls` sets Trace::calls, and adds the trace's member

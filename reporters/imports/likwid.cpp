@@ -199,10 +199,9 @@ Region& RegionOf(const MetricTable& table, std::vector<Region>& regions, Importe
   if (name.empty()) name = "likwid";
   if (same > 0) {
     name += fmt::format(" ({})", same + 1);
-    imported.remarks.push_back(
-        fmt::format("{}:{}: the file has several regions '{}' of the group '{}'; this one is '{}'",
-                    where, table.line, text::Printable(table.name), text::Printable(table.group),
-                    text::Printable(name)));
+    imported.Say("{}:{}: the file has several regions '{}' of the group '{}'; this one is '{}'",
+                 where, table.line, text::Printable(table.name), text::Printable(table.group),
+                 text::Printable(name));
   }
   region.record.name = name;
   return region;
@@ -213,21 +212,17 @@ void Finish(Region& region, const std::string& where, Imported& imported) {
   if (halves.size() == std::size(kHalves))
     work.bytes.try_emplace(Level::kDram, halves[kHalves[0]] + halves[kHalves[1]]);
   else if (!halves.empty())
-    imported.remarks.push_back(
-        fmt::format("{}: '{}': bytes of the memory are left out, since only half of its channels "
-                    "were measured (groups MEM1 and MEM2)",
-                    where, text::Printable(region.record.name)));
+    imported.Say(
+        "{}: '{}': bytes of the memory are left out, since only half of its channels were measured "
+        "(groups MEM1 and MEM2)",
+        where, text::Printable(region.record.name));
   region.record.work[Provenance::kMeasured] = work;
   imported.records.push_back(std::move(region.record));
 }
 
 std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std::string& where,
                                 std::set<std::string>& unknown, LeftOut& left_out) {
-  // Finds the decimal mark from all numbers. likwid writes a point; spreadsheets may change it.
-  text::NumberConvention convention(text::DecimalMark::kPoint);
-  for (const auto& row : rows)
-    for (std::size_t i = 1; i < row.size(); ++i) convention.Add(row[i].text, row[i].line);
-  const auto mark = convention.Decide(where);
+  const auto mark = text::MarkOf(rows, where);
   std::vector<MetricTable> tables;
   bool inside = false;
   for (const auto& row : rows) {
@@ -270,13 +265,12 @@ Imported ImportLikwid(const std::string& text, const std::string& where) {
   for (MetricTable& table : tables) {
     left_out.Try([&] { AddTable(table, where, RegionOf(table, regions, imported, where)); });
     if (table.incomplete)
-      imported.remarks.push_back(fmt::format(
-          "{}:{}: FLOPs or bytes are left out, for which a hardware thread that ran has "
-          "no value",
-          where, table.line));
+      imported.Say(
+          "{}:{}: FLOPs or bytes are left out, for which a hardware thread that ran has no value",
+          where, table.line);
     if (table.announced > 0 && table.found != table.announced)
-      imported.remarks.push_back(fmt::format("{}:{}: this table has {} rows, its title says {}",
-                                             where, table.line, table.found, table.announced));
+      imported.Say("{}:{}: this table has {} rows, its title says {}", where, table.line,
+                   table.found, table.announced);
   }
   std::erase_if(regions, [](const Region& region) { return region.record.repetitions.empty(); });
   for (Region& region : regions) Finish(region, where, imported);

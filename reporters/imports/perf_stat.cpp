@@ -57,8 +57,7 @@ void AddRun(const PerfRun& run, const std::string& where, Imported& imported) {
   auto& work = record.work[Provenance::kMeasured];
   LeftOut unknown;
   for (const auto& [event, count] : run.counts) unknown.Try([&] { AddEvent(event, count, work); });
-  if (unknown.count > 0)
-    imported.remarks.push_back(fmt::format("{}: FLOPs left out: {}", where, unknown.first));
+  if (unknown.count > 0) imported.Say("{}: FLOPs left out: {}", where, unknown.first);
   if (unknown.count > 0 || work.flops.empty()) record.work.clear();
   imported.records.push_back(std::move(record));
 }

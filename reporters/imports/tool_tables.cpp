@@ -233,9 +233,8 @@ void Records::MoveTo(Imported& imported, const std::string& where) {
   }
   std::erase(repeated_, kGpuPlace);
   if (!repeated_.empty())
-    imported.remarks.push_back(
-        fmt::format("{}: '{}' is there more than once; the others are '{} (2)' and so on", where,
-                    text::Printable(repeated_), text::Printable(repeated_)));
+    imported.Say("{0}: '{1}' is there more than once; the others are '{1} (2)' and so on", where,
+                 text::Printable(repeated_));
   imported.records = std::move(records_);
 }
 
