@@ -221,17 +221,6 @@ struct CountedLaunch {
 // Returns all launches of a table, in its order. Throws BadInput like ImportNsightCompute.
 std::vector<CountedLaunch> ReadCountedLaunches(const std::string& text, const std::string& where);
 
-// The rest is private to the module.
-
-struct NsightTable {
-  std::vector<CountedLaunch> launches;  // in the order of the table
-  int missing_values = 0;               // [1] values "n/a" or "nan" of known metrics
-  LeftOut left_out;                     // rows and values that cannot be read
-  std::vector<std::string> unknown;     // names of unknown metrics
-  int header_line = 0;
-};
-NsightTable ReadNsightTable(const std::string& text, const std::string& where);
-
 // All calls of one process (for kernels: of one GPU) with the same name and the same inputs.
 struct TraceOp {
   std::string name;

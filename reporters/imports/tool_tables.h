@@ -1,4 +1,4 @@
-// Records from tables of other tools (import.h): tool_tables.cpp reads CSV, tool_json.cpp JSON.
+// Records from tables and JSON of other tools (import.h).
 #pragma once
 
 #include <map>
@@ -59,9 +59,5 @@ std::optional<double> PrintedNumber(std::string text);
 // leaves out the second member. Throws BadInput for a text without JSON.
 nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
                                 LeftOut& left_out);
-
-bool LooksLikeToolJson(std::string_view text);
-void ReadToolJson(const std::string& text, const std::string& where, Records& records,
-                  LeftOut& left_out);
 
 }  // namespace dlroof::imports
