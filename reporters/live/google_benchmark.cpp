@@ -89,6 +89,59 @@ std::vector<Run> Writable(const std::vector<Run>& runs, std::int64_t& repetition
   return writable;
 }
 
+bool IsRepetition(const Run& run) { return run.run_type == Run::RT_Iteration && !NotRun(run); }
+
+std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
+  std::vector<record::Entry> entries;
+  for (const Run& run : runs) {
+    if (!IsRepetition(run)) continue;
+    record::Entry entry{.name = NameOf(run), .label = run.report_label, .skipped = Skipped(run)};
+    if (entry.skipped) {
+      entry.message = SkipMessage(run);
+    } else {
+      entry.iterations = static_cast<double>(run.iterations);
+      entry.seconds = run.real_accumulated_time / entry.iterations;
+      entry.main_cpu_seconds = run.cpu_accumulated_time / entry.iterations;
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+// Returns an entry with a benchmark's median time and counters, or nullopt without a median.
+std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
+  const auto find = [&](std::string_view name) {
+    return std::ranges::find_if(runs, [&](const Run& run) {
+      return run.run_type == Run::RT_Aggregate && run.aggregate_name == name && !NotRun(run);
+    });
+  };
+  const auto median = find("median"), mean = find("mean"), deviation = find("stddev");
+  if (median == runs.end()) return std::nullopt;
+  const auto seconds = [](const Run& run) {
+    return run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
+  };
+  record::Entry entry{.name = NameOf(*median), .seconds = seconds(*median)};
+  entry.label = median->report_label;
+  entry.aggregate = record::AggregateTime{.statistic = "median",
+                                          .repetitions = static_cast<int>(median->repetitions)};
+  if (mean != runs.end() && deviation != runs.end() && seconds(*mean) > 0)
+    entry.aggregate->deviation = seconds(*deviation) / seconds(*mean);
+  for (const auto& [key, counter] : median->counters) entry.counters[key] = counter.value;
+  return entry;
+}
+
+// Replaces the repetitions' times by Google Benchmark's `times`, so that records agree with its
+// entries. Keeps the runner's own times where they leave out noisy calls or the flushing of caches.
+void TakeTimes(const std::vector<record::Repetition>& times, const Measured& measured,
+               std::vector<record::Repetition>& repetitions) {
+  for (std::size_t i = 0; i < repetitions.size(); ++i) {
+    auto& repetition = repetitions[i];
+    if (repetition.clean_calls) continue;
+    if (!measured.own_seconds) repetition.seconds = times[i].seconds;
+    if (!measured.record.evicted_bytes) repetition.main_cpu_seconds = times[i].main_cpu_seconds;
+  }
+}
+
 }  // namespace
 
 void SetListedNames(const std::vector<std::string>& listed) {
@@ -176,63 +229,6 @@ std::string LiveTable::Row(const record::Record& record, const machine::Machine*
     cells.push_back(cell.text.empty() ? "-" : cell.text);
   return Line(name, std::move(cells));
 }
-
-namespace {
-
-bool IsRepetition(const Run& run) { return run.run_type == Run::RT_Iteration && !NotRun(run); }
-
-std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
-  std::vector<record::Entry> entries;
-  for (const Run& run : runs) {
-    if (!IsRepetition(run)) continue;
-    record::Entry entry{.name = NameOf(run), .label = run.report_label, .skipped = Skipped(run)};
-    if (entry.skipped) {
-      entry.message = SkipMessage(run);
-    } else {
-      entry.iterations = static_cast<double>(run.iterations);
-      entry.seconds = run.real_accumulated_time / entry.iterations;
-      entry.main_cpu_seconds = run.cpu_accumulated_time / entry.iterations;
-    }
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
-// Returns an entry with a benchmark's median time and counters, or nullopt without a median.
-std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
-  const auto find = [&](std::string_view name) {
-    return std::ranges::find_if(runs, [&](const Run& run) {
-      return run.run_type == Run::RT_Aggregate && run.aggregate_name == name && !NotRun(run);
-    });
-  };
-  const auto median = find("median"), mean = find("mean"), deviation = find("stddev");
-  if (median == runs.end()) return std::nullopt;
-  const auto seconds = [](const Run& run) {
-    return run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
-  };
-  record::Entry entry{.name = NameOf(*median), .seconds = seconds(*median)};
-  entry.label = median->report_label;
-  entry.aggregate = record::AggregateTime{.statistic = "median",
-                                          .repetitions = static_cast<int>(median->repetitions)};
-  if (mean != runs.end() && deviation != runs.end() && seconds(*mean) > 0)
-    entry.aggregate->deviation = seconds(*deviation) / seconds(*mean);
-  for (const auto& [key, counter] : median->counters) entry.counters[key] = counter.value;
-  return entry;
-}
-
-// Replaces the repetitions' times by Google Benchmark's `times`, so that records agree with its
-// entries. Keeps the runner's own times where they leave out noisy calls or the flushing of caches.
-void TakeTimes(const std::vector<record::Repetition>& times, const Measured& measured,
-               std::vector<record::Repetition>& repetitions) {
-  for (std::size_t i = 0; i < repetitions.size(); ++i) {
-    auto& repetition = repetitions[i];
-    if (repetition.clean_calls) continue;
-    if (!measured.own_seconds) repetition.seconds = times[i].seconds;
-    if (!measured.record.evicted_bytes) repetition.main_cpu_seconds = times[i].main_cpu_seconds;
-  }
-}
-
-}  // namespace
 
 std::span<const record::Repetition> RepetitionsOf(const std::vector<Run>& runs,
                                                   const Session& session) {
