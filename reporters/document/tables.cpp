@@ -218,9 +218,10 @@ std::string ModelName(const roofline::ModelSummary& model) {
   const auto add = [&](const std::string& part) {
     if (!part.empty()) name += std::exchange(between, '/') + part;
   };
-  for (const auto* part : {&model.op, &model.device, &model.library, &model.direction, &model.type})
+  const auto& parts = model.parts;
+  for (const auto* part : {&parts.op, &parts.device, &parts.library, &parts.direction, &parts.type})
     add(*part);
-  for (const auto& option : model.options) add(option);
+  for (const auto& option : parts.options) add(option);
   return name;
 }
 

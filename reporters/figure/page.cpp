@@ -132,22 +132,17 @@ json BeforeJson(const roofline::PlacedRun& run, const roofline::PlacedRun& befor
 
 std::string Policy() {
   std::string sources;
-  auto add = [&](const EmbeddedFile& script) {
+  auto scripts = PageScripts();
+  if (const auto plotly = PlotlyScript()) scripts.push_back(*plotly);
+  for (const auto& script : scripts)
     sources += fmt::format(" 'sha256-{}'", Base64OfHex(script.sha256));
-  };
-  for (const EmbeddedFile& script : PageScripts()) add(script);
-  if (const auto plotly = PlotlyScript()) add(*plotly);
   return "default-src 'none'; script-src" + sources +
          "; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'";
 }
 
-std::string Element(const EmbeddedFile& script) {
-  return fmt::format("<script>{}</script>\n", script.text);
-}
-
 std::string Elements(const std::vector<EmbeddedFile>& scripts) {
   std::string text;
-  for (const EmbeddedFile& script : scripts) text += Element(script);
+  for (const auto& script : scripts) text += fmt::format("<script>{}</script>\n", script.text);
   return text;
 }
 
@@ -253,7 +248,7 @@ void WritePage(const json& content, std::ostream& out) {
         {"style", std::string(PageStyle().text)},
         {"content", ScriptSafeJson(content)},
         {"scripts", Elements(PageScripts())},
-        {"plotly", Element(*plotly)}},
+        {"plotly", Elements({*plotly})}},
        out);
 }
 

@@ -133,23 +133,16 @@ nlohmann::json JsonOf(const T& value) {
     return value.text;
   } else if constexpr (requires { Key(value); }) {
     return Key(value);
-  } else if constexpr (requires { value.begin()->first; } && !std::is_same_v<T, std::string>) {
+  } else if constexpr (requires { Key(value.begin()->first); }) {
     auto object = nlohmann::json::object();
-    for (const auto& [key, number] : value) {
-      if constexpr (requires { Key(key); })
-        object[std::string(Key(key))] = JsonOf(number);
-      else
-        object[key] = JsonOf(number);
-    }
+    for (const auto& [key, number] : value) object[std::string(Key(key))] = JsonOf(number);
     return object;
-  } else if constexpr (requires { value.front(); } && !std::is_same_v<T, std::string>) {
+  } else if constexpr (std::is_constructible_v<nlohmann::json, T>) {
+    return value;
+  } else if constexpr (requires { value.front(); }) {
     auto array = nlohmann::json::array();
     for (const auto& each : value) array.push_back(JsonOf(each));
     return array;
-  } else if constexpr (requires { value.first; }) {
-    return {value.first, value.second};
-  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
-    return value;
   } else {
     auto object = nlohmann::json::object();
     WriteFields(value, object);

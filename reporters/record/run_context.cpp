@@ -12,6 +12,7 @@
 
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
+#include "counters/base/keys.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::record {
@@ -60,9 +61,7 @@ std::optional<InterleavedComparison> ReadInterleaved(const RunFile& file) {
   const JsonReader own = context.Object("dlroof");
   if (!own.Has("interleaved")) return std::nullopt;
   const JsonReader at = own.Object("interleaved");
-  InterleavedComparison found{at.Text("id"), at.Number("min_effect")};
-  if (found.min_effect < 0) at.Refuse("min_effect", "a share of at least 0");
-  return found;
+  return InterleavedComparison{at.Text("id"), at.Number("min_effect")};
 }
 
 // [1] Relative differences that are no change. Modelled counts are exact; counters and simulations
@@ -150,8 +149,7 @@ std::optional<Clock> ClockOfCeiling(const Record& record, const machine::Machine
 
 double NoisyShare(const Record& record) {
   if (record.repetitions.empty()) return 0;
-  const auto noisy = std::ranges::count_if(record.repetitions,
-                                           [](const auto& repetition) { return repetition.noisy; });
+  const auto noisy = std::ranges::count(record.repetitions, true, &Repetition::noisy);
   return static_cast<double>(noisy) / static_cast<double>(record.repetitions.size());
 }
 
@@ -274,9 +272,7 @@ std::vector<Change> FindChanges(const Record& base, const machine::Machine* base
 std::string CausesText(const std::vector<Change>& changes) {
   if (changes.empty())
     return "unexplained: same algorithm, FLOPs, bytes and launches, as far as known";
-  std::vector<std::string> texts;
-  for (const auto& change : changes) texts.push_back(change.text);
-  return fmt::format("{}", fmt::join(texts, "; "));
+  return fmt::format("{}", fmt::join(VectorOf<std::string>(changes, &Change::text), "; "));
 }
 
 }  // namespace dlroof::record

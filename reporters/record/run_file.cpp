@@ -459,10 +459,8 @@ RunFile JoinedRun(std::vector<std::pair<std::string, RunFile>>&& files) {
     const auto timing = TimeOf(record.repetitions);
     return timing ? timing->median : HUGE_VAL;
   };
-  bool first = true;
+  if (!files.empty()) whole.context = std::move(files.front().second.context);
   for (auto& [path, file] : files) {
-    if (first) whole.context = std::move(file.context);
-    first = false;
     for (auto& machine : file.machines) AddMachine(std::move(machine), path, whole);
     for (auto& record : file.records) {
       const auto [found, added] =

@@ -188,16 +188,6 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& pa
   });
 }
 
-std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least) {
-  return LinesOf(run, least, [&](std::size_t i, const record::Record& record) {
-    std::optional<Candidate> candidate;
-    if (!record.threads || !run.places[i].timing) return candidate;
-    const auto group = GroupOf(record, PartsOf(record.problem), WithoutThreads(record.options), "");
-    candidate = {i, static_cast<double>(*record.threads), group, group};
-    return candidate;
-  });
-}
-
 std::optional<double> BatchPerThread(const record::Record& record, const OpVocabulary& words) {
   const auto* word = BatchWord(record, words);
   if (word == nullptr || !record.threads) return std::nullopt;
@@ -205,16 +195,16 @@ std::optional<double> BatchPerThread(const record::Record& record, const OpVocab
   return batch ? std::optional(*batch / *record.threads) : std::nullopt;
 }
 
-std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least) {
+std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least, bool weak) {
   const auto words = WordsOf(run.file.context);
   return LinesOf(run, least, [&](std::size_t i, const record::Record& record) {
     std::optional<Candidate> candidate;
-    const auto share = BatchPerThread(record, words);
-    if (!share || !run.places[i].timing) return candidate;
+    const auto share = weak ? BatchPerThread(record, words) : std::nullopt;
+    if (!record.threads || !run.places[i].timing || (weak && !share)) return candidate;
     auto parts = PartsOf(record.problem);
-    parts.erase(BatchWord(record, words)->key);
-    const auto group = GroupOf(record, parts, WithoutThreads(record.options), "") +
-                       fmt::format("\n{} per thread", *share);
+    if (share) parts.erase(BatchWord(record, words)->key);
+    auto group = GroupOf(record, parts, WithoutThreads(record.options), "");
+    if (share) group += fmt::format("\n{} per thread", *share);
     candidate = {i, static_cast<double>(*record.threads), group, group};
     return candidate;
   });

@@ -331,12 +331,13 @@ std::optional<Breakdown> BreakdownOf(const record::Record& record, const Placeme
 
 json ToJson(const ModelSummary& model, const record::RunFile& file) {
   json object = json::object();
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"suite", &model.suite},         {"op", &model.op},
-      {"device", &model.device},       {"library", &model.library},
-      {"direction", &model.direction}, {"type", &model.type}};
-  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
-  if (!model.options.empty()) object["options"] = model.options;
+  const auto& parts = model.parts;
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"suite", &model.suite},         {"op", &parts.op},
+      {"device", &parts.device},       {"library", &parts.library},
+      {"direction", &parts.direction}, {"type", &parts.type}};
+  for (const auto& [key, text] : texts) PutUnlessEmpty(object, key, *text);
+  if (!parts.options.empty()) object["options"] = parts.options;
   object["layers"] = {{"measured", model.layers_measured}, {"total", model.layers_total}};
   object["calls"] = {{"measured", model.calls_measured}, {"total", model.calls_total}};
   PutIfKnown(object, "seconds", model.seconds);

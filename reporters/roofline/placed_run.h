@@ -27,9 +27,8 @@ struct Opportunity {
 
 // Sums over the layers of one suite whose names differ only in the problem.
 struct ModelSummary {
-  std::string suite;  // "resnet50"
-  std::string op, device, library, direction, type;
-  std::vector<std::string> options;
+  std::string suite;        // "resnet50"
+  record::Record parts;     // what the names share: op, device, library, direction, type, options
   int layers_total = 0;     // [1] different layers in the suite
   int layers_measured = 0;  // [1] different layers with a time
   double calls_total = 0;   // [1] occurrences of all layers in the model

@@ -107,14 +107,7 @@ using IndexByName = std::unordered_map<std::string, std::size_t>;
 
 std::optional<ModelSummary> Summary(const std::string& suite, const Group& group,
                                     const record::RunFile& file, const IndexByName& records) {
-  const record::Record& parts = group.parts;
-  ModelSummary model{.suite = suite,
-                     .op = parts.op,
-                     .device = parts.device,
-                     .library = parts.library,
-                     .direction = parts.direction,
-                     .type = parts.type,
-                     .options = parts.options};
+  ModelSummary model{.suite = suite, .parts = group.parts};
   double placed_seconds = 0;
   bool any = false;
   for (const auto& layer : group.layers) {

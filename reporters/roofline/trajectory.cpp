@@ -241,7 +241,7 @@ std::pair<std::string, std::vector<SweepLine>> LinesAlong(const PlacedRun& run,
         return {parameter.word.name, std::move(found)};
     return {std::string(kAlongThreads), {}};
   }
-  if (along == kAlongWeak) return {std::string(along), WeakLines(run, least)};
+  if (along == kAlongWeak) return {std::string(along), ThreadLines(run, least, true)};
   return {std::string(along), SweepLines(run, along, least)};
 }
 
