@@ -259,10 +259,9 @@ Table ZeroFlopTable(const std::vector<roofline::ZeroFlopSummary>& sets) {
     table.rows.push_back(
         {set.set.empty() ? "all" : set.set, std::to_string(set.zero_flop_kernels),
          set.zero_flop_launches ? fmt::format("{:.0f}", *set.zero_flop_launches) : "",
-         percent(roofline::ZeroFlopLaunchShare(set)), percent(roofline::ZeroFlopTimeShare(set)),
+         percent(set.ZeroFlopLaunchShare()), percent(set.ZeroFlopTimeShare()),
          text::WithPrefix(set.seconds, "s"), text::WithPrefix(set.flops, "FLOP"),
-         percent(roofline::MatrixShare(set)),
-         text::WithPrefix(roofline::FlopsPerSecond(set), "FLOP/s")});
+         percent(set.MatrixShare()), text::WithPrefix(set.FlopsPerSecond(), "FLOP/s")});
   return table;
 }
 

@@ -366,14 +366,14 @@ json ToJson(const ZeroFlopSummary& summary) {
                  {"zero_flop_kernels", summary.zero_flop_kernels},
                  {"seconds", summary.seconds},
                  {"zero_flop_seconds", summary.zero_flop_seconds},
-                 {"zero_flop_time_share", ZeroFlopTimeShare(summary)},
+                 {"zero_flop_time_share", summary.ZeroFlopTimeShare()},
                  {"flops", summary.flops},
-                 {"flops_per_second", FlopsPerSecond(summary)}};
+                 {"flops_per_second", summary.FlopsPerSecond()}};
   PutUnlessEmpty(object, "set", summary.set);
-  PutIfKnown(object, "matrix_share", MatrixShare(summary));
+  PutIfKnown(object, "matrix_share", summary.MatrixShare());
   PutIfKnown(object, "launches", summary.launches);
   PutIfKnown(object, "zero_flop_launches", summary.zero_flop_launches);
-  PutIfKnown(object, "zero_flop_launch_share", ZeroFlopLaunchShare(summary));
+  PutIfKnown(object, "zero_flop_launch_share", summary.ZeroFlopLaunchShare());
   return object;
 }
 

@@ -86,16 +86,21 @@ struct ZeroFlopSummary {
   std::optional<double> zero_flop_launches = 0;  // [1] set if those of all zero-FLOP ones are known
   double flops = 0;                              // [flop] executed
   double matrix_flops = 0;                       // [flop] executed by matrix units
+
+  double FlopsPerSecond() const { return flops / seconds; }                 // [flop/s]
+  double ZeroFlopTimeShare() const { return zero_flop_seconds / seconds; }  // [1]
+  std::optional<double> ZeroFlopLaunchShare() const {                       // [1]
+    if (!launches || *launches <= 0 || !zero_flop_launches) return std::nullopt;
+    return *zero_flop_launches / *launches;
+  }
+  std::optional<double> MatrixShare() const {  // [1] of the executed FLOPs
+    return flops > 0 ? std::optional(matrix_flops / flops) : std::nullopt;
+  }
 };
 
 // Returns a summary of each set with a kernel that executed no FLOPs, in order of appearance.
 // Ignores records without a time or known FLOPs.
 std::vector<ZeroFlopSummary> CountZeroFlopKernels(const std::vector<record::Record>& records);
-
-double ZeroFlopTimeShare(const ZeroFlopSummary& summary);                   // [1]
-double FlopsPerSecond(const ZeroFlopSummary& summary);                      // [flop/s]
-std::optional<double> ZeroFlopLaunchShare(const ZeroFlopSummary& summary);  // [1]
-std::optional<double> MatrixShare(const ZeroFlopSummary& summary);  // [1] of the executed FLOPs
 
 // One record's results, rounded to kWrittenDigits (text.h).
 struct Placed {
