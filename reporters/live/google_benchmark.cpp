@@ -379,48 +379,39 @@ const record::Record& Session::Add(record::Record record) {
 
 void Session::Finish() {
   const auto passes = std::exchange(passes_, {});
-  if (passes.parallel) AddParallel(passes.parallel());
-  if (passes.energy) AddEnergy(passes.energy());
-  if (passes.count) AddCounts(passes.count());
-}
-
-void Session::AddParallel(std::map<std::string, ParallelTime> found) {
-  for (auto& record : file_.records)
-    if (const auto parallel = found.find(record.name);
-        parallel != found.end() && record.status == record::Status::kOk)
-      record.parallel = std::move(parallel->second);
-}
-
-void Session::AddEnergy(const std::map<std::string, energy::EnergyResult>& energies) {
-  for (auto& record : file_.records) {
-    const auto found = energies.find(record.name);
-    if (found == energies.end() || record.status != record::Status::kOk) continue;
-    const auto& [energy, reason] = found->second;
+  // Calls add(record, result) for each record with the status kOk that has a result of the pass.
+  const auto add_results = [&](const auto& pass, const auto& add) {
+    if (!pass) return;
+    auto results = pass();
+    for (auto& record : file_.records)
+      if (auto* result = FindValue(results, record.name);
+          result != nullptr && record.status == record::Status::kOk)
+        add(record, *result);
+  };
+  add_results(passes.parallel, [](record::Record& record, ParallelTime& parallel) {
+    record.parallel = std::move(parallel);
+  });
+  add_results(passes.energy, [](record::Record& record, const energy::EnergyResult& result) {
+    const auto& [energy, reason] = result;
     record.energy = energy;
     if (reason) record.counting.push_back({"energy", {}, "not measured: " + reason->text});
-  }
-}
-
-void Session::AddCounts(const std::map<std::string, Counting>& counted) {
-  for (auto& record : file_.records) {
-    const auto found = counted.find(record.name);
-    if (found == counted.end() || record.status != record::Status::kOk) continue;
-    const auto& [work, notes, kernels] = found->second;
+  });
+  add_results(passes.count, [&](record::Record& record, const Counting& counted) {
+    const auto& [work, notes, kernels] = counted;
     for (const auto& [from, each] : work) {
       const auto launches = record.work[from].launches;  // known before, e.g. of a CUDA graph
       record.work[from] = each;
       if (!each.launches) record.work[from].launches = launches;
     }
     for (const auto& note : notes)
-      if (std::find(record.counting.begin(), record.counting.end(), note) == record.counting.end())
-        record.counting.push_back(note);
+      if (std::ranges::count(record.counting, note) == 0) record.counting.push_back(note);
     if (!kernels.empty()) record.kernels = kernels;
     if (!work.empty()) counted_late_.push_back(record.name);
-  }
+  });
 }
 
 bool Session::AnyFailed() const {
-  return std::any_of(file_.records.begin(), file_.records.end(), [](const record::Record& record) {
+  return std::ranges::any_of(file_.records, [](const record::Record& record) {
     return record.status == record::Status::kFailed || record.status == record::Status::kWrong;
   });
 }

@@ -32,11 +32,9 @@ void WriteFields(const T& value, nlohmann::json& object) {
 }
 
 template <class T>
-inline constexpr bool kIsOptional = false;
-template <class T>
-inline constexpr bool kIsOptional<std::optional<T>> = true;
-template <class T>
-inline constexpr bool kIsOptional<Rare<T>> = true;
+inline constexpr bool kIsOptional = requires(T value) {
+  value.has_value();
+};
 
 // Reads an object of numbers into `numbers`. `key_of` converts the name of a number; if it returns
 // nullopt, throws BadInput (the name "is not a `what`"). Drops numbers outside the range that
@@ -115,9 +113,7 @@ void ReadValue(const JsonMember& member, Optional<T>& value) {
 
 template <class T>
 bool IsUnset(const T& value) {
-  if constexpr (kIsOptional<T>)
-    return !value;
-  else if constexpr (std::is_same_v<T, bool>)
+  if constexpr (kIsOptional<T> || std::is_same_v<T, bool>)
     return !value;
   else if constexpr (requires { value.empty(); })
     return value.empty();
