@@ -232,11 +232,6 @@ std::string Base64OfHex(std::string_view hex) {
   return text;
 }
 
-void WritePage(const roofline::PlacedRun& run, std::ostream& out,
-               const roofline::PlacedRun* before) {
-  WritePage(PageContent(run, before), out);
-}
-
 void WritePage(const json& content, std::ostream& out) {
   const auto plotly = PlotlyScript();
   if (!plotly)
