@@ -283,10 +283,9 @@ std::optional<EmbeddedFile> PlotlyScript() {
 }
 
 std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts) {
-  std::stable_partition(scripts.begin(), scripts.end(),
-                        [](const auto& script) { return script.name == "format"; });
-  std::stable_partition(scripts.begin(), scripts.end(),
-                        [](const auto& script) { return script.name != "main"; });
+  std::ranges::stable_sort(scripts, {}, [](const auto& script) {
+    return script.name == "format" ? 0 : script.name == "main" ? 2 : 1;
+  });
   return scripts;
 }
 

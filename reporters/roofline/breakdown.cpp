@@ -241,12 +241,6 @@ class ComponentList {
     }
     Add(kLevels, sum, worst, "at most, without overlap: " + TextOf(levels));
   }
-  // Adds kDistance, the measured extra time `wanted` [s]; its `how` also lists the levels' times.
-  void AddDistance(double wanted, const std::vector<LevelTime>& levels) {
-    std::string how = "additional time on tensors whose pages do not repeat";
-    if (!levels.empty()) how += "; by the bandwidths " + TextOf(levels);
-    Add(kDistance, wanted, Provenance::kMeasured, how);
-  }
   // Returns all components, also those of 0 s, and the rest of the time as kUnexplained.
   std::vector<Component> Take() {
     components_.push_back({kUnexplained, rest_, rest_from_, "the rest"});
@@ -285,7 +279,9 @@ std::vector<Component> BusyComponents(const BreakdownFacts& facts, double busy) 
   list.Add(kKernel, kernel.rest, Provenance::kMeasured,
            "the same call on tensors whose pages repeat, so that L2 holds them");
   if (parallel.far_seconds)
-    list.AddDistance(kernel.distance, facts.levels);
+    list.Add(kDistance, kernel.distance, Provenance::kMeasured,
+             "additional time on tensors whose pages do not repeat" +
+                 (facts.levels.empty() ? "" : "; by the bandwidths " + TextOf(facts.levels)));
   else
     list.AddLevels(facts.levels);
   return list.Take();

@@ -52,15 +52,6 @@ std::string GroupOf(const record::Record& record, Parts parts, const SweepWord& 
   return GroupOf(record, parts, record.options, std::to_string(record.threads.value_or(0)));
 }
 
-std::vector<std::string> WithoutThreads(std::vector<std::string> options) {
-  std::erase_if(options, [](const auto& option) { return option.starts_with("threads"); });
-  return options;
-}
-
-std::string SeriesOf(const record::Record& record) {
-  return fmt::format("{} {} {}", record.library, record.direction, record.type);
-}
-
 struct Candidate {
   std::size_t record;
   double value;
@@ -101,7 +92,8 @@ std::vector<SweepLine> LinesOf(const PlacedRun& run, std::size_t least,
       line.values.push_back(candidate->value);
     }
     if (line.records.size() < least) continue;
-    line.series = SeriesOf(run.file.records[line.records.front()]);
+    const auto& first = run.file.records[line.records.front()];
+    line.series = fmt::format("{} {} {}", first.library, first.direction, first.type);
     lines.push_back(std::move(line));
   }
   return lines;
@@ -203,7 +195,9 @@ std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least, bool
     if (!record.threads || !run.places[i].timing || (weak && !share)) return candidate;
     auto parts = PartsOf(record.problem);
     if (share) parts.erase(BatchWord(record, words)->key);
-    auto group = GroupOf(record, parts, WithoutThreads(record.options), "");
+    auto options = record.options;
+    std::erase_if(options, [](const auto& option) { return option.starts_with("threads"); });
+    auto group = GroupOf(record, parts, options, "");
     if (share) group += fmt::format("\n{} per thread", *share);
     candidate = {i, static_cast<double>(*record.threads), group, group};
     return candidate;

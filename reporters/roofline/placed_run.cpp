@@ -232,13 +232,6 @@ void MakeCompact(json& record) {
   });
 }
 
-json ViewJson(const PlaceView& view) {
-  json object = json::object();
-  for (const Level level : view.levels) object["levels"].push_back(Key(level));
-  if (view.tensor_balance) object["balance"] = "tensor";
-  return object;
-}
-
 // Raises the lower end of a noisy time's interval to at least the roof's time, or to the median if
 // that is shorter: without its CPU waits a call may seem faster than its roof allows.
 void BoundByRoof(Placed& placed) {
@@ -411,8 +404,9 @@ json ToJson(const PlacedRun& run) {
     whole["machines"].push_back(machine::ToJson(machine));
   for (std::size_t i = 0; i < run.places.size(); ++i)
     whole["records"].push_back(ToJson(run.file.records[i], run.places[i]));
-  if (const auto view = ViewJson(run.view); !view.empty())
-    whole["context"]["dlroof"]["view"] = view;
+  for (const Level level : run.view.levels)
+    whole["context"]["dlroof"]["view"]["levels"].push_back(Key(level));
+  if (run.view.tensor_balance) whole["context"]["dlroof"]["view"]["balance"] = "tensor";
   for (const auto& model : run.models) whole["models"].push_back(ToJson(model, run.file));
   for (const auto& summary : run.zero_flop_kernels) whole["census"].push_back(ToJson(summary));
   return whole;

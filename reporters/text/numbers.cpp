@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/case_conv.hpp>
+#include <boost/algorithm/string/predicate.hpp>
 #include <boost/algorithm/string/replace.hpp>
 #include <cctype>
 #include <cmath>
@@ -59,12 +61,6 @@ std::optional<bool> TakeInteger(std::string_view& text, char other_mark, std::st
 }
 
 bool HasFraction(double value) { return std::floor(value) != value; }
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 std::string Shown(std::string_view text) { return Printable(text.substr(0, 40)); }
 
@@ -198,7 +194,7 @@ CsvRow ReadRow(CsvText& at) {
 }  // namespace
 
 bool IsNoValue(std::string_view text) {
-  auto word = Lower(text);
+  auto word = boost::to_lower_copy(std::string(text));
   if (word.starts_with('-') || word.starts_with('+')) word.erase(0, 1);
   constexpr std::string_view kWords[] = {"",         "-",       "n/a",     "na",      "nil",
                                          "none",     "null",    "inf",     "nan",     "infinity",
@@ -267,7 +263,7 @@ DecimalMark NumberConvention::Decide(const std::string& where) const {
 std::optional<Unit> ReadUnit(std::string_view text) {
   if (text.empty()) return Unit{};
   if (text == "%") return Unit{.factor = 0.01};
-  if (text.size() >= 2 && Lower(text.substr(text.size() - 2)) == "hz") {
+  if (text.size() >= 2 && boost::iequals(text.substr(text.size() - 2), "hz")) {
     auto unit = text.size() == 2 ? Unit{}
                                  : PrefixedUnit(kLargePrefixes, text, text.substr(text.size() - 2),
                                                 Dimension::kCycles);
