@@ -337,11 +337,6 @@ roofline::ClassicMark Drawn(const roofline::PlacedRun& run, std::size_t record,
           .noisy = run.places[record].timing->noisy};
 }
 
-// Returns the name of a pair's series: its op and type, without direction and libraries.
-std::string SeriesName(const record::Record& a, const record::Record& b) {
-  return fmt::format("{} {}", a.op, a.type == b.type ? a.type : a.type + " to " + b.type);
-}
-
 void AddSeries(const VersusSeries& series, std::size_t index, Plot& plot) {
   const auto colour = SeriesColour(index);
   std::string from, to, arrows;
@@ -455,7 +450,10 @@ VersusFigure MakeVersusFigure(const roofline::PlacedRun& a, const roofline::Plac
     const auto* from = DrawnPoint(a, i);
     const auto* to = DrawnPoint(b, j);
     if (from == nullptr || to == nullptr) continue;
-    const auto name = SeriesName(a.file.records[i], b.file.records[j]);
+    const auto &first = a.file.records[i], &second = b.file.records[j];
+    const auto name =
+        fmt::format("{} {}", first.op,
+                    first.type == second.type ? first.type : first.type + " to " + second.type);
     auto found = std::ranges::find(figure.series, name, &VersusSeries::name);
     if (found == figure.series.end())
       found = figure.series.insert(figure.series.end(), {.name = name, .arrows = {}});

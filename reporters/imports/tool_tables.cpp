@@ -104,7 +104,8 @@ class CsvReader {
   CsvReader(const CsvTable& table, const std::string& where)
       : tool_(*table.tool),
         where_(where),
-        rows_(RowsOf(table.text, where)),
+        rows_(text::ReadCsv(table.text, where,
+                            text::SeparatorAfter(table.text, table.text.find_first_not_of('\n')))),
         mark_(text::MarkOf(rows_, where)) {}
 
   void Read(Records& records, LeftOut& left_out) {
@@ -116,10 +117,6 @@ class CsvReader {
   }
 
  private:
-  static std::vector<text::CsvRow> RowsOf(const std::string& text, const std::string& where) {
-    return text::ReadCsv(text, where, text::SeparatorAfter(text, text.find_first_not_of('\n')));
-  }
-
   std::optional<double> Number(const text::CsvRow& row, std::string_view column) const {
     const auto at = ColumnOf(rows_[0], column);
     return at ? text::CsvNumberFromZero(row[*at], where_, mark_) : std::nullopt;

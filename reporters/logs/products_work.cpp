@@ -97,12 +97,6 @@ double MatmulBias(const Primitive& primitive, double without_mask, const FormWor
   return BiasElements(primitive, *elements);
 }
 
-double Batches(const std::vector<double>& a, const std::vector<double>& b) {
-  double batches = 1;
-  for (std::size_t i = 0; i + 2 < a.size(); ++i) batches *= std::max(a[i], b[i]);
-  return batches;
-}
-
 // A kind of recurrent cell: vanilla RNN, LSTM, GRU, or linear-before-reset GRU.
 //
 // FLOPs of elementwise operations per hidden unit, sample, step, layer and direction. h' is the
@@ -227,15 +221,12 @@ FormWork MatmulWork(const Primitive& primitive) {
   if (dims.size() < 2 || dims[0].size() < 2 || dims[0].size() != dims[1].size())
     throw NoClosedForm{"the problem is not a pair of matrices"};
   const auto &a = dims[0], &b = dims[1];
-  const double rows = a[a.size() - 2];
-  const double inner = a.back();
-  const double columns = b.back();
+  const double inner = a.back(), columns = b.back();
   if (b[b.size() - 2] != inner) throw NoClosedForm{"the matrices do not fit together"};
-  FormWork work;
-  work.destination = Batches(a, b) * rows * columns;
-  work.destination_dims = a;
-  for (std::size_t i = 0; i + 2 < a.size(); ++i) work.destination_dims[i] = std::max(a[i], b[i]);
-  work.destination_dims.back() = columns;
+  auto destination = a;
+  for (std::size_t i = 0; i + 2 < a.size(); ++i) destination[i] = std::max(a[i], b[i]);
+  destination.back() = columns;
+  auto work = WorkOn(destination);
   AddProduct(primitive,
              {.multiply_adds = work.destination * inner,
               .source = ProductOf(a),

@@ -253,11 +253,6 @@ class ComponentList {
   std::vector<Component> components_;
 };
 
-std::string RegionText(const RegionPass& pass, int threads, double seconds) {
-  return fmt::format("{:.3g} regions on {} threads, {} each", pass.regions.regions, threads,
-                     text::WithPrefix(seconds / pass.regions.regions, "s"));
-}
-
 std::vector<Component> BusyComponents(const BreakdownFacts& facts, double busy) {
   const auto& parallel = facts.parallel;
   const auto kernel = KernelTimesOf(facts);
@@ -295,8 +290,12 @@ std::vector<Component> ComponentsOf(const BreakdownFacts& facts, const RegionPas
     components.push_back({kind, seconds, Provenance::kMeasured, how});
   };
   add(kImbalance, split.imbalance, "");
+  const double regions = pass.regions.regions;
   add(kForkJoin, split.fork_join,
-      split.fork_join > 0 ? RegionText(pass, facts.parallel.threads, split.fork_join) : "");
+      split.fork_join > 0
+          ? fmt::format("{:.3g} regions on {} threads, {} each", regions, facts.parallel.threads,
+                        text::WithPrefix(split.fork_join / regions, "s"))
+          : "");
   add(kSerial, split.serial, "outside of parallel regions");
   add(kCall, split.call, "the time of an empty primitive");
   add(kStolen, split.stolen, "");

@@ -107,15 +107,6 @@ Roof RoofOf(std::string_view key, const machine::Ceiling& ceiling) {
           ceiling.sustained_per_second};
 }
 
-// Returns whether the rate falls by more than noise while the intensity rises. Another program then
-// slowed one of the ridge's kernels, each of which was measured only once.
-bool Falls(const std::vector<machine::RidgePoint>& ridge) {
-  constexpr double kNoise = 0.05;  // [1]
-  return std::ranges::adjacent_find(ridge, [](const auto& point, const auto& next) {
-           return next.flops_per_second < (1 - kNoise) * point.flops_per_second;
-         }) != ridge.end();
-}
-
 RoofSet MakeSet(const machine::Machine& machine, const machine::CeilingSet& ceilings, int threads) {
   RoofSet set{.device = machine.device, .machine = machine.name, .threads = threads};
   for (const auto& [pipe, ceiling] : ceilings.flops) set.flops.push_back(RoofOf(pipe, ceiling));
@@ -124,7 +115,15 @@ RoofSet MakeSet(const machine::Machine& machine, const machine::CeilingSet& ceil
     set.bytes.push_back(RoofOf(Key(level), ceiling));
   set.launch_seconds = ceilings.launch_seconds;
   set.ridges = ceilings.ridges;
-  std::erase_if(set.ridges, [](const auto& ridge) { return Falls(ridge.second); });
+  // If the rate falls by more than noise while the intensity rises, another program slowed one of
+  // the ridge's kernels, each of which was measured only once.
+  const auto falls = [](const auto& point, const auto& next) {
+    constexpr double kNoise = 0.05;  // [1]
+    return next.flops_per_second < (1 - kNoise) * point.flops_per_second;
+  };
+  std::erase_if(set.ridges, [&](const auto& ridge) {
+    return std::ranges::adjacent_find(ridge.second, falls) != ridge.second.end();
+  });
   return set;
 }
 
