@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "counters/base/error.h"
-#include "reporters/imports/tool_tables.h"
+#include "reporters/imports/import.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"

@@ -7,7 +7,7 @@
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/numbers.h"
-#include "reporters/imports/tool_tables.h"
+#include "reporters/imports/import.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "counters/base/error.h"
-#include "reporters/imports/tool_tables.h"
+#include "reporters/imports/import.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 

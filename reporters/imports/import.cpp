@@ -1,4 +1,6 @@
 // The list of formats, dlroof's own CSV, and the run file of imported records (import.h).
+#include "reporters/imports/import.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +14,6 @@
 #include "counters/base/error.h"
 #include "counters/base/numbers.h"
 #include "counters/base/version.h"
-#include "reporters/imports/tool_tables.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 

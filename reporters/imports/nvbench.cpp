@@ -12,7 +12,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
-#include "reporters/imports/tool_tables.h"
+#include "reporters/imports/import.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 

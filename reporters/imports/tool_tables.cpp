@@ -1,7 +1,5 @@
 // Reads other tools' CSV and JSON (import.h). A row of CsvTools or JsonTools says which columns or
 // members are names and times.
-#include "reporters/imports/tool_tables.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,6 +11,7 @@
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
+#include "reporters/imports/import.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/record/large_json.h"
 #include "reporters/text/numbers.h"
