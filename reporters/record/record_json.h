@@ -44,5 +44,7 @@ void AddSentence(std::string_view sentence, Record& record);
 // Schema 1: reads a label "ALGORITHM; verified: HOW; counted: SENTENCE | SENTENCE; repro: LINE", in
 // which each part may be missing. The label of another program becomes the algorithm.
 void ReadSentences(std::string_view label, Record& record);
+// Schema 1: moves the ISA out of an `algorithm` "ALGORITHM; isa ISA".
+void TakeIsa(Record& record);
 
 }  // namespace dlroof::record

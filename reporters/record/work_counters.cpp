@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
 #include <set>
 
@@ -83,6 +84,41 @@ bool HasOldKernels(const nlohmann::json& context) {
   const auto& own = Member(context, "dlroof");
   return Text(own, "command").starts_with(kProfileCommand) ||
          Text(Member(own, "imported"), "format") == "ncu";
+}
+
+// Cuts `text` off before `mark` and returns the text after it; an empty text if there is no mark.
+std::string_view CutAt(std::string_view mark, std::string_view& text) {
+  const auto at = text.find(mark);
+  if (at == std::string_view::npos) return {};
+  const auto rest = text.substr(at + mark.size());
+  text = text.substr(0, at);
+  return rest;
+}
+
+// Removes the first name from a list and returns it, e.g. "A<B, C>" of "A<B, C>, D".
+std::string_view CutName(std::string_view& names) {
+  int depth = 0;
+  std::size_t end = 0;
+  for (; end < names.size() && (depth > 0 || !names.substr(end).starts_with(", ")); ++end)
+    depth += names[end] == '<' ? 1 : names[end] == '>' ? -1 : 0;
+  const auto name = names.substr(0, end);
+  names.remove_prefix(std::min(end + 2, names.size()));
+  return name;
+}
+
+// Reads e.g. "NAME, 3 x NAME, 4 more". Adds no kernel for "4 more", whose names are unknown.
+void AddKernels(std::string_view names, std::vector<LaunchedKernel>& kernels) {
+  while (!names.empty()) {
+    std::string_view name = CutName(names);
+    int count = 0;
+    const auto* const end = std::from_chars(name.data(), name.data() + name.size(), count).ptr;
+    const auto behind = name.substr(static_cast<std::size_t>(end - name.data()));
+    if (behind == " more") continue;
+    if (behind.starts_with(" x "))
+      kernels.push_back({std::string(behind.substr(3)), count});
+    else
+      kernels.push_back({std::string(name)});
+  }
 }
 
 }  // namespace
@@ -244,6 +280,39 @@ std::optional<std::string> CompleteOldKernels(RunFile& run) {
   if (marked || !HasOldKernels(run.context)) return std::nullopt;
   for (auto& record : run.records) record.timed = timed::kKernels;
   return LeaveOutClockKernels(run.records);
+}
+
+void TakeIsa(Record& record) {
+  constexpr std::string_view kMark = "; isa ";
+  const auto mark = record.algorithm.rfind(kMark);
+  if (mark == std::string::npos) return;
+  record.isa = record.algorithm.substr(mark + kMark.size());
+  record.algorithm.resize(mark);
+}
+
+void AddSentence(std::string_view sentence, Record& record) {
+  CountingNote& note = record.counting.emplace_back();
+  note.text = sentence;
+  const auto how = CutAt(": ", sentence);
+  note.provenance = ProvenanceFromKey(sentence);
+  if (note.provenance) note.text = how;
+  std::string_view text = note.text;
+  auto kernels = CutAt(" kernel launch", text);
+  kernels = CutAt(": ", kernels);
+  CutAt("; ", kernels);
+  AddKernels(kernels, record.kernels);
+}
+
+void ReadSentences(std::string_view label, Record& record) {
+  if (const auto repro = CutAt("; repro: ", label); !repro.empty()) record.repro = repro;
+  for (auto rest = CutAt("; counted: ", label); !rest.empty();) {
+    auto sentence = rest;
+    rest = CutAt(" | ", sentence);
+    AddSentence(sentence, record);
+  }
+  record.verified = CutAt("; verified: ", label);
+  record.algorithm = label;
+  TakeIsa(record);
 }
 
 }  // namespace dlroof::record
