@@ -60,16 +60,9 @@ void MarkSkipped(AnyRun& run, const std::string& message) {
 std::string NameOf(const Run& run) { return RecordName(run.run_name.str()); }
 
 // The bare names (record::BareName) that several benchmarks share.
-std::set<std::string>& SharedNames() {
-  static std::set<std::string> names;
-  return names;
-}
-
+std::set<std::string> shared_names;
 // The names of all records, if Google Benchmark listed the benchmarks before the run.
-std::vector<std::string>& RecordNames() {
-  static std::vector<std::string> names;
-  return names;
-}
+std::vector<std::string> record_names;
 
 bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
@@ -148,14 +141,13 @@ void SetListedNames(const std::vector<std::string>& listed) {
   std::set<std::string> seen;
   for (const auto& name : listed)
     if (auto bare = record::BareName(name); !seen.insert(bare).second)
-      SharedNames().insert(std::move(bare));
-  RecordNames().clear();
-  for (const auto& name : listed) RecordNames().push_back(RecordName(name));
+      shared_names.insert(std::move(bare));
+  record_names = VectorOf<std::string>(listed, RecordName);
 }
 
 std::string RecordName(const std::string& listed) {
   auto bare = record::BareName(listed);
-  return SharedNames().contains(bare) ? listed : bare;
+  return shared_names.contains(bare) ? listed : bare;
 }
 
 bool HasNoTime(const Run& run) { return Skipped(run); }
@@ -274,7 +266,7 @@ bool TerminalReporter::ReportContext(const Context& context) {
     GetErrorStream() << "(The DEBUG warning above can be ignored: Debian's Google Benchmark "
                         "package is optimized, "
                         "and the timed loop is compiled here.)\n";
-  table_ = LiveTable(RecordNames(), text::TerminalColumns());
+  table_ = LiveTable(record_names, text::TerminalColumns());
   Print(table_.Header());
   return true;
 }
