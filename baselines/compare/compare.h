@@ -11,7 +11,7 @@
 
 #include "baselines/compare/paired_record.h"
 #include "baselines/statistics/judge.h"
-#include "reporters/record/changes.h"
+#include "reporters/record/run_context.h"
 
 namespace dlroof::compare {
 

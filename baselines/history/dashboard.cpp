@@ -16,7 +16,7 @@
 #include "counters/base/numbers.h"
 #include "reporters/document/document.h"
 #include "reporters/figure/page.h"
-#include "reporters/record/changes.h"
+#include "reporters/record/run_context.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::history {

@@ -4,7 +4,7 @@
 
 #include "baselines/history/history.h"
 #include "counters/base/error.h"
-#include "reporters/imports/tool_tables.h"
+#include "reporters/imports/import.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::history {

@@ -52,7 +52,7 @@ void AddLoadedLibraries(nlohmann::json& context) {
 
 void WriteHtml(const live::Session& session, const std::string& path) {
   std::ostringstream page;
-  figure::WritePage(roofline::PlaceRun(session.file()), page);
+  figure::WritePage(figure::PageContent(roofline::PlaceRun(session.file())), page);
   WriteFile(path, page.str());
 }
 

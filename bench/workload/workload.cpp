@@ -231,8 +231,9 @@ std::optional<BenchmarkName> WithOption(const BenchmarkName& name, const std::st
 }
 
 bool RegisterOp(Op op) {
-  roofline::RegisterOpWords(op.name, op.words);
-  if (op.named_flops) roofline::RegisterNamedFlops(op.name, op.named_flops);
+  auto words = op.words;
+  words.named_flops = op.named_flops;
+  roofline::RegisterOpWords(op.name, std::move(words));
   return OpRegistry().emplace(op.name, std::move(op)).second;
 }
 

@@ -320,7 +320,7 @@ struct Op {
   // Returns the name's problem with batch size `batch`. Throws BadInput if the new problem is
   // invalid, and Unsupported if the problem does not define which of its sizes is the batch.
   std::function<std::string(const BenchmarkName& name, int64_t batch)> with_batch = {};
-  // Returns the FLOPs of the problem in a record's name (roofline::RegisterNamedFlops).
+  // Returns the FLOPs of the problem in a record's name (roofline::OpWords).
   roofline::NamedFlops named_flops = {};
   std::vector<OpVariants> variants = {};  // options among which `dlroof tune` chooses
   // Returns a model of a call's traffic on the GPU named `gpu`, for CountRequest::model, or an

@@ -88,11 +88,8 @@ void AddPipes(const std::map<std::string, machine::Ceiling>& flops, bool variant
     const auto& top = plain == flops.end() ? *flops.find(key) : *plain;
     pipes.push_back({top.second.per_second, ceiling.per_second, top.first, key});
   }
-  std::sort(pipes.begin(), pipes.end(), [](const Pipe& a, const Pipe& b) {
-    const auto order = [](const Pipe& pipe) {
-      return std::tuple(-pipe.plain_rate, pipe.plain, pipe.key != pipe.plain, -pipe.rate, pipe.key);
-    };
-    return order(a) < order(b);
+  std::ranges::sort(pipes, {}, [](const Pipe& pipe) {
+    return std::tuple(-pipe.plain_rate, pipe.plain, pipe.key != pipe.plain, -pipe.rate, pipe.key);
   });
   for (const auto& pipe : pipes) {
     const auto name = pipe.key == pipe.plain ? fmt::format("  {}", pipe.key)

@@ -218,9 +218,10 @@ std::string ModelName(const roofline::ModelSummary& model) {
   const auto add = [&](const std::string& part) {
     if (!part.empty()) name += std::exchange(between, '/') + part;
   };
-  for (const auto* part : {&model.op, &model.device, &model.library, &model.direction, &model.type})
+  const auto& parts = model.parts;
+  for (const auto* part : {&parts.op, &parts.device, &parts.library, &parts.direction, &parts.type})
     add(*part);
-  for (const auto& option : model.options) add(option);
+  for (const auto& option : parts.options) add(option);
   return name;
 }
 
@@ -258,10 +259,9 @@ Table ZeroFlopTable(const std::vector<roofline::ZeroFlopSummary>& sets) {
     table.rows.push_back(
         {set.set.empty() ? "all" : set.set, std::to_string(set.zero_flop_kernels),
          set.zero_flop_launches ? fmt::format("{:.0f}", *set.zero_flop_launches) : "",
-         percent(roofline::ZeroFlopLaunchShare(set)), percent(roofline::ZeroFlopTimeShare(set)),
+         percent(set.ZeroFlopLaunchShare()), percent(set.ZeroFlopTimeShare()),
          text::WithPrefix(set.seconds, "s"), text::WithPrefix(set.flops, "FLOP"),
-         percent(roofline::MatrixShare(set)),
-         text::WithPrefix(roofline::FlopsPerSecond(set), "FLOP/s")});
+         percent(set.MatrixShare()), text::WithPrefix(set.FlopsPerSecond(), "FLOP/s")});
   return table;
 }
 

@@ -117,22 +117,19 @@ void SelectSweep(const roofline::PlacedRun& run, Figure& figure) {
 void AddMoves(const roofline::PlacedRun& run, const roofline::PlacedRun& before, Figure& figure) {
   Figure old{.roofs = figure.roofs, .level = figure.level, .has_nearer = figure.has_nearer};
   AddMarks(before, old);
-  const auto name = [](const roofline::PlacedRun& of, std::size_t i) {
-    return of.file.records[i].name;
+  const auto add = [&](const auto& old_marks, const auto& marks, const auto& where, auto& moves) {
+    std::map<std::string, std::optional<Point>> known;
+    for (const auto& mark : old_marks) known[before.file.records[mark.record].name] = where(mark);
+    for (const auto& mark : marks) {
+      const auto found = known.find(run.file.records[mark.record].name);
+      const std::optional<Point> to = where(mark);
+      if (found != known.end() && found->second && to) moves.emplace_back(*found->second, *to);
+    }
   };
-  std::map<std::string, const roofline::ClassicMark*> classic;
-  for (const auto& mark : old.classic) classic[name(before, mark.record)] = &mark;
-  std::map<std::string, const roofline::TimeMark*> time;
-  for (const auto& mark : old.time) time[name(before, mark.record)] = &mark;
-  for (const auto& mark : figure.classic)
-    if (const auto found = classic.find(name(run, mark.record)); found != classic.end())
-      figure.classic_moves.push_back({{found->second->intensity, found->second->flops_per_second},
-                                      {mark.intensity, mark.flops_per_second}});
-  for (const auto& mark : figure.time) {
-    const auto found = time.find(name(run, mark.record));
-    if (found != time.end() && found->second->point && mark.point)
-      figure.time_moves.push_back({*found->second->point, *mark.point});
-  }
+  const auto place = [](const auto& mark) { return Point(mark.intensity, mark.flops_per_second); };
+  add(old.classic, figure.classic, place, figure.classic_moves);
+  add(
+      old.time, figure.time, [](const auto& mark) { return mark.point; }, figure.time_moves);
 }
 
 std::optional<roofline::Roof> SharedComputeRoof(const roofline::PlacedRun& run,

@@ -210,16 +210,6 @@ struct ArrowChart {
 std::string ArrowChartScript(const ArrowChart& chart, const std::string& extension,
                              const Panel& panel, const std::string& labels, const Plot& plot);
 
-// Adds the points with confidence intervals and a legend. Adds the sweep's lines or, if all levels
-// are drawn, a line that joins the levels of each record.
-void AddClassicMarks(const Figure& figure, Plot& plot);
-// Adds for each record a dot at its complexity point, a symbol at its time point, and the line
-// between them, with crosses at PipesUntil() (the pipes' cumulative times at their own ceilings).
-void AddTimeMarks(const Figure& figure, Plot& plot);
-
-// Returns the legend of the symbols, e.g. "hollow: modelled, filled: measured".
-std::string FillLegend(const Figure& figure);
-
 // Returns one of seven colours, e.g. "#0072b2" (the first three are Okabe and Ito's for any colour
 // vision). The eighth series has the first colour again.
 std::string_view SeriesColour(std::size_t index);

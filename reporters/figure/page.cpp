@@ -132,22 +132,17 @@ json BeforeJson(const roofline::PlacedRun& run, const roofline::PlacedRun& befor
 
 std::string Policy() {
   std::string sources;
-  auto add = [&](const EmbeddedFile& script) {
+  auto scripts = PageScripts();
+  if (const auto plotly = PlotlyScript()) scripts.push_back(*plotly);
+  for (const auto& script : scripts)
     sources += fmt::format(" 'sha256-{}'", Base64OfHex(script.sha256));
-  };
-  for (const EmbeddedFile& script : PageScripts()) add(script);
-  if (const auto plotly = PlotlyScript()) add(*plotly);
   return "default-src 'none'; script-src" + sources +
          "; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'";
 }
 
-std::string Element(const EmbeddedFile& script) {
-  return fmt::format("<script>{}</script>\n", script.text);
-}
-
 std::string Elements(const std::vector<EmbeddedFile>& scripts) {
   std::string text;
-  for (const EmbeddedFile& script : scripts) text += Element(script);
+  for (const auto& script : scripts) text += fmt::format("<script>{}</script>\n", script.text);
   return text;
 }
 
@@ -237,11 +232,6 @@ std::string Base64OfHex(std::string_view hex) {
   return text;
 }
 
-void WritePage(const roofline::PlacedRun& run, std::ostream& out,
-               const roofline::PlacedRun* before) {
-  WritePage(PageContent(run, before), out);
-}
-
 void WritePage(const json& content, std::ostream& out) {
   const auto plotly = PlotlyScript();
   if (!plotly)
@@ -253,7 +243,7 @@ void WritePage(const json& content, std::ostream& out) {
         {"style", std::string(PageStyle().text)},
         {"content", ScriptSafeJson(content)},
         {"scripts", Elements(PageScripts())},
-        {"plotly", Element(*plotly)}},
+        {"plotly", Elements({*plotly})}},
        out);
 }
 
@@ -293,10 +283,9 @@ std::optional<EmbeddedFile> PlotlyScript() {
 }
 
 std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts) {
-  std::stable_partition(scripts.begin(), scripts.end(),
-                        [](const auto& script) { return script.name == "format"; });
-  std::stable_partition(scripts.begin(), scripts.end(),
-                        [](const auto& script) { return script.name != "main"; });
+  std::ranges::stable_sort(scripts, {}, [](const auto& script) {
+    return script.name == "format" ? 0 : script.name == "main" ? 2 : 1;
+  });
   return scripts;
 }
 

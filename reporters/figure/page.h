@@ -24,15 +24,9 @@ std::optional<EmbeddedFile> PlotlyScript();  // nullopt if built without plotly.
 // other scripts fill, last main.js, which uses all of them.
 std::vector<EmbeddedFile> InRunningOrder(std::vector<EmbeddedFile> scripts);
 
-// Writes the page of a run. Its scripts only draw the numbers of PageContent. Scripts, style and
-// data are inline, and a Content-Security-Policy blocks all other scripts. If `before` (an older
-// run) is not null, an arrow leads from each benchmark's point in `before` to its point in `run`.
-// Throws BadInput if the program was built without plotly.js.
-void WritePage(const roofline::PlacedRun& run, std::ostream& out,
-               const roofline::PlacedRun* before = nullptr);
-
 // Returns the data of a page: the run's JSON plus "roofs", the coordinates of points and lines, and
-// each record's binding classic point (index), FLOP/s and FLOP/byte (WorkRateOf).
+// each record's binding classic point (index), FLOP/s and FLOP/byte (WorkRateOf). If `before` (an
+// older run) is not null, an arrow leads from each benchmark's point in `before` to that in `run`.
 nlohmann::json PageContent(const roofline::PlacedRun& run,
                            const roofline::PlacedRun* before = nullptr);
 
@@ -40,7 +34,9 @@ nlohmann::json PageContent(const roofline::PlacedRun& run,
 nlohmann::json TrajectoriesJson(const std::vector<roofline::Trajectory>& trajectories);
 
 // Writes the page of a PageContent, to which the caller may have added "trajectories"
-// (TrajectoriesJson) and "program" (document::ToJson). Throws BadInput without plotly.js.
+// (TrajectoriesJson) and "program" (document::ToJson). Its scripts only draw these numbers.
+// Scripts, style and data are inline, and a Content-Security-Policy blocks all other scripts.
+// Throws BadInput if the program was built without plotly.js.
 void WritePage(const nlohmann::json& content, std::ostream& out);
 
 // Writes the same page for a web site. Its scripts are separate files: "load.js", which loads the

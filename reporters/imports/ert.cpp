@@ -7,7 +7,7 @@
 #include "counters/base/error.h"
 #include "counters/base/json_reader.h"
 #include "counters/base/numbers.h"
-#include "reporters/imports/tool_tables.h"
+#include "reporters/imports/import.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -97,11 +97,6 @@ void ReadRates(const JsonReader& empirical, machine::CeilingSet& set,
 
 }  // namespace
 
-bool LooksLikeErt(std::string_view text) {
-  return text.find("\"empirical\"") != std::string_view::npos &&
-         text.find("\"gbytes\"") != std::string_view::npos;
-}
-
 Imported ImportErt(const std::string& text, const std::string& where) {
   LeftOut left_out;
   const json whole = ParsedUniqueJson(text, where, left_out);
@@ -123,23 +118,23 @@ Imported ImportErt(const std::string& text, const std::string& where) {
   machine.device = gpu ? "gpu" : "cpu";
   machine.name = "measured by the Empirical Roofline Toolkit";
   machine.fingerprint = "imported";
-  imported.remarks.push_back(
-      where +
-      ": the ceilings are specified by the toolkit, not measured here; percentages depend on them");
+  imported.Say(
+      "{}: the ceilings are specified by the toolkit, not measured here; percentages depend on "
+      "them",
+      where);
   if (machine.device == "cpu" && threads == 1)
-    imported.remarks.push_back(
-        where +
-        ": the file names neither processes nor threads above 1; the rates are taken as "
-        "those of 1 thread");
+    imported.Say(
+        "{}: the file names neither processes nor threads above 1; the rates are taken as those of "
+        "1 thread",
+        where);
   if (flop_threads != byte_threads)
-    imported.remarks.push_back(
-        fmt::format("{}: the best FLOP/s are of {} threads, the best bandwidths of {} (processes "
-                    "times threads)",
-                    where, flop_threads, byte_threads));
+    imported.Say(
+        "{}: the best FLOP/s are of {} threads, the best bandwidths of {} (processes times "
+        "threads)",
+        where, flop_threads, byte_threads);
   left_out.AddTo(imported, "rates or members are");
   for (const auto& name : unknown)
-    imported.remarks.push_back(
-        fmt::format("{}: '{}' is not known and left out", where, text::Printable(name)));
+    imported.Say("{}: '{}' is not known and left out", where, text::Printable(name));
   return imported;
 }
 

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "counters/base/error.h"
-#include "reporters/imports/tool_tables.h"
+#include "reporters/imports/import.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -197,11 +197,6 @@ json CsvEntries(const std::string& text, const std::string& where, LeftOut& left
 
 }  // namespace
 
-bool LooksLikeGoogleBenchmark(std::string_view text) {
-  return text.find("\"benchmarks\"") != std::string_view::npos &&
-         text.find("\"real_time\"") != std::string_view::npos;
-}
-
 Imported ImportGoogleBenchmark(const std::string& text, const std::string& where) {
   std::ostringstream warnings;
   auto run = record::ParseRunFile(text, where, warnings);
@@ -211,16 +206,16 @@ Imported ImportGoogleBenchmark(const std::string& text, const std::string& where
   for (std::string line; std::getline(lines, line);) imported.remarks.push_back(line);
   for (auto& record : imported.records) record::PutOnDevice(record, "");
   for (const auto& [note, records] : Notes(imported.records))
-    imported.remarks.push_back(fmt::format("{}: {} benchmarks: {}", where, records, note));
+    imported.Say("{}: {} benchmarks: {}", where, records, note);
   bool has_work = false;
   for (const auto& record : imported.records)
     for (const auto& [from, work] : record.work)
       has_work = has_work || !work.flops.empty() || !work.bytes.empty();
   if (!has_work)
-    imported.remarks.push_back(
-        where +
-        ": no benchmark has work: expected counters such as FLOPS, bytes_per_second or "
-        "modelled/flops/fp32.vector (importing.md), or --flops-per-item");
+    imported.Say(
+        "{}: no benchmark has work: expected counters such as FLOPS, bytes_per_second or "
+        "modelled/flops/fp32.vector (importing.md), or --flops-per-item",
+        where);
   return imported;
 }
 

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <iosfwd>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,10 +21,6 @@
 #include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
 #include "reporters/text/numbers.h"
-
-namespace dlroof::record {
-class JsonObject;
-}
 
 namespace dlroof::imports {
 
@@ -44,6 +42,12 @@ struct Imported {
   std::vector<record::Record> records;
   std::optional<machine::Machine> machine;  // set if the file has ceilings
   std::vector<std::string> remarks;         // what was left out or assumed, with file and line
+
+  // Adds a remark, formatted as by fmt::format.
+  template <class... Values>
+  void Say(fmt::format_string<Values...> text, Values&&... values) {
+    remarks.push_back(fmt::format(text, std::forward<Values>(values)...));
+  }
 };
 
 struct ImportFormat {
@@ -74,7 +78,6 @@ bool LooksLikeNsightCompute(std::string_view text);
 Imported ImportNsightCompute(const std::string& text, const std::string& where);
 
 // The Empirical Roofline Toolkit's roofline.json: its ceilings become specified ceilings.
-bool LooksLikeErt(std::string_view text);
 Imported ImportErt(const std::string& text, const std::string& where);
 
 // Output of likwid-perfctr -O, or -o with .csv: a record per region. Its time is that of the
@@ -86,7 +89,6 @@ Imported ImportLikwid(const std::string& text, const std::string& where);
 // time is nvbench's cold GPU time, else its batch GPU time, else its CPU-only time. The repetitions
 // are the samples if their files exist, otherwise one: the mean, with the deviation. If the file
 // has several GPUs, each name contains its GPU. A state whose mean is not finite has no time.
-bool LooksLikeNvbench(std::string_view text);
 Imported ImportNvbench(const std::string& text, const std::string& where);
 
 // A Chrome trace of PyTorch's profiler (Kineto) or TensorFlow's: a record per operator and input
@@ -97,7 +99,6 @@ Imported ImportTrace(const std::string& text, const std::string& where);
 
 // Google Benchmark's JSON: a record per benchmark. Its work is that in dlroof's counters (e.g.
 // "modelled/flops/fp32.vector") or in common rates, e.g. bytes_per_second (google_benchmark.h).
-bool LooksLikeGoogleBenchmark(std::string_view text);
 Imported ImportGoogleBenchmark(const std::string& text, const std::string& where);
 // Google Benchmark's CSV and console table: records as from its JSON. Neither names the library's
 // version, so the work of benchmarks with several threads is unknown.
@@ -222,17 +223,6 @@ struct CountedLaunch {
 // Returns all launches of a table, in its order. Throws BadInput like ImportNsightCompute.
 std::vector<CountedLaunch> ReadCountedLaunches(const std::string& text, const std::string& where);
 
-// The rest is private to the module.
-
-struct NsightTable {
-  std::vector<CountedLaunch> launches;  // in the order of the table
-  int missing_values = 0;               // [1] values "n/a" or "nan" of known metrics
-  LeftOut left_out;                     // rows and values that cannot be read
-  std::vector<std::string> unknown;     // names of unknown metrics
-  int header_line = 0;
-};
-NsightTable ReadNsightTable(const std::string& text, const std::string& where);
-
 // All calls of one process (for kernels: of one GPU) with the same name and the same inputs.
 struct TraceOp {
   std::string name;
@@ -264,23 +254,6 @@ struct Trace {
   std::vector<TraceCall> calls;
 };
 
-// A complete event ("ph": "X"): a call, or a span of the program.
-struct TraceEvent {
-  std::optional<Reason> left_out;  // why the event is ignored; other members are then unset
-  bool span = false;
-  TraceOp op;  // of one call: name, inputs, process
-  std::string thread;
-  bool has_thread = false, has_category = false;
-  double begin = 0, seconds = 0;     // [s]
-  double order = 0;                  // [1] a call's number; its callees' are larger; 0: unknown
-  std::string numbers;               // the event's ids, which distinguish calls with the same time
-  std::vector<std::string> unknown;  // names of unknown arguments, which may change the work
-};
-// Returns the member `key`, a number or a text, as text, or "" if it is missing.
-std::string ScalarIn(const record::JsonObject& event, const char* key);
-// Reads an event. Returns nullopt for one that is no call, e.g. a counter; throws BadInput.
-std::optional<TraceEvent> ReadTraceEvent(const record::JsonObject& event, bool keep_calls);
-
 // Reads events one by one, so that large files fit into memory. Throws BadInput for a text of
 // another format or without a call. `keep_calls` sets Trace::calls, and adds the trace's member
 // "baseTimeNanoseconds", if any, to begins and ends, which then count from 1970.
@@ -301,5 +274,55 @@ struct OpCount {
 std::optional<OpCount> CountOfOp(const TraceOp& op);
 // Returns oneDNN's name of PyTorch's type: "bf16" for "c10::BFloat16"; "" for an unknown one.
 std::string TypeName(std::string_view type);
+
+// The rest serves several readers of this module.
+
+struct Gpu {
+  std::string id, model;  // each empty if not known
+};
+
+// The place in a name where MoveTo inserts the GPU if the file has several; default: at the end.
+inline constexpr char kGpuPlace = '\2';
+
+// Collects records by name and GPU, in the order of the file.
+class Records {
+ public:
+  void AddGpu(const Gpu& gpu) {
+    if (!gpu.id.empty()) gpus_.insert(gpu.id);
+  }
+  std::size_t size() const { return records_.size(); }
+
+  // Returns the record with the name and GPU; adds it if there is none. `alone`: always adds one,
+  // named "NAME (2)" and so on if the name is taken.
+  record::Record& Of(std::string name, const Gpu& gpu, bool alone);
+  // Adds `launches` launches, which took `seconds` [s] together, to the kernel's record.
+  record::Record& AddKernels(const std::string& name, const Gpu& gpu, double seconds,
+                             double launches);
+  void MoveTo(Imported& imported, const std::string& where);
+
+ private:
+  std::map<std::string, int> seen_;  // [1] number of records by name and GPU
+  std::map<std::string, std::size_t> found_;
+  std::vector<record::Record> records_;
+  std::vector<std::string> ids_;  // GPU of each record
+  std::set<std::string> gpus_;
+  std::string repeated_;  // first name that two records have
+};
+
+// Returns `seconds` [s]. Throws BadInput ("`where`: ...") if it is no possible time (IsRunTime).
+double RunTime(const std::string& where, double seconds);
+
+// Returns the first 64 KiB of a text, in which words that identify its tool are searched for.
+std::string_view FirstOf(std::string_view text);
+bool HasAll(std::string_view text, const std::vector<std::string_view>& words);
+
+inline constexpr std::size_t kLongestLine = 10000;  // [byte] longer ones overflow std::regex
+// Parses a number as printf writes it: with a decimal point or comma, without groups of digits.
+std::optional<double> PrintedNumber(std::string text);
+
+// Parses JSON, also between other lines. If an object has a key twice, as in files edited by hand,
+// leaves out the second member. Throws BadInput for a text without JSON.
+nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
+                                LeftOut& left_out);
 
 }  // namespace dlroof::imports

@@ -12,7 +12,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_reader.h"
-#include "reporters/imports/tool_tables.h"
+#include "reporters/imports/import.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
@@ -262,15 +262,14 @@ class NvbenchReader {
   }
 
   void AddRemarks() {
-    imported_.remarks.push_back(
-        where_ + ": nvbench has no FLOPs, and the benchmark's author declares its bytes");
-    for (const auto meaning : meanings_)
-      imported_.remarks.push_back(fmt::format("{}: times are {}", where_, meaning));
+    imported_.Say("{}: nvbench has no FLOPs, and the benchmark's author declares its bytes",
+                  where_);
+    for (const auto meaning : meanings_) imported_.Say("{}: times are {}", where_, meaning);
     if (!missing_.empty())
-      imported_.remarks.push_back(
-          fmt::format("{}: {} of its files of samples are not there or have other samples ('{}'); "
-                      "the means are read",
-                      where_, missing_.size(), text::Printable(missing_.front())));
+      imported_.Say(
+          "{}: {} of its files of samples are not there or have other samples ('{}'); the means "
+          "are read",
+          where_, missing_.size(), text::Printable(missing_.front()));
     AddUnknownColumns(unknown_, where_, imported_);
   }
 
@@ -284,11 +283,6 @@ class NvbenchReader {
 };
 
 }  // namespace
-
-bool LooksLikeNvbench(std::string_view text) {
-  return text.find("\"benchmarks\"") != std::string_view::npos &&
-         text.find("\"states\"") != std::string_view::npos;
-}
 
 Imported ImportNvbench(const std::string& text, const std::string& where) {
   LeftOut left_out;

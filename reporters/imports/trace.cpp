@@ -1,7 +1,9 @@
+// Reads Chrome traces, and converts their operators or kernels to records (import.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <sstream>
 #include <unordered_map>
@@ -11,10 +13,138 @@
 #include "reporters/imports/import.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/run_file.h"
+#include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
 namespace {
+
+// A complete event ("ph": "X"): a call, or a span of the program.
+struct TraceEvent {
+  std::optional<Reason> left_out;  // why the event is ignored; other members are then unset
+  bool span = false;
+  TraceOp op;  // of one call: name, inputs, process
+  std::string thread;
+  bool has_thread = false, has_category = false;
+  double begin = 0, seconds = 0;     // [s]
+  double order = 0;                  // [1] a call's number; its callees' are larger; 0: unknown
+  std::string numbers;               // the event's ids, which distinguish calls with the same time
+  std::vector<std::string> unknown;  // names of unknown arguments, which may change the work
+};
+
+constexpr double kMicro = 1e-6;
+constexpr double kMaxMicros = 1e18;  // larger times are invalid
+constexpr double kMaxSeconds = 1e5;  // [s] as the range of "seconds" in numbers.h
+
+// Kineto's categories of GPU work: capitalised up to PyTorch 1.11, and "Kernel" in onnxruntime.
+constexpr std::string_view kGpuCategories[] = {"kernel", "gpu_memcpy", "gpu_memset",
+                                               "Kernel", "Memcpy",     "Memset"};
+// Categories of operators: Kineto's, TensorFlow's ("Op"), onnxruntime's ("Node") and autograd's
+// (""). Events of other categories are spans of the program, or repeat the event of an operator.
+constexpr std::string_view kOperatorCategories[] = {"", "cpu_op", "Operator", "Op", "op", "Node"};
+constexpr std::string_view kSpanCategory = "user_annotation";  // Kineto's spans of the host
+
+// All arguments that Kineto is known to write.
+constexpr std::string_view kArguments[] = {
+    "External id",   "Record function id", "Ev Idx",     "Sequence number",
+    "Fwd thread id", "Input Strides",      "Call stack", "Module Hierarchy",
+    "Rng State",     "Op schema",          "Input Dims", "Input dims",
+    "Input type",    "Concrete Inputs",    "kwinputs",   "Collective name"};
+
+// Calls read(item) for each element of the array `key`, if it exists.
+template <class Read>
+void EachOf(const record::JsonObject& args, const char* key, const Read& read) {
+  simdjson::dom::array items;
+  if (const auto member = args.Find(key); member && !member->value.get(items))
+    for (const auto item : items) read(item);
+}
+
+std::vector<std::int64_t> SizesOf(simdjson::dom::element list) {
+  std::vector<std::int64_t> sizes;
+  simdjson::dom::array items;
+  if (list.get(items)) return sizes;
+  for (const auto item : items)
+    if (item.get(sizes.emplace_back())) return {};  // an input that is a list of tensors
+  return sizes;
+}
+
+bool HasMember(const record::JsonObject& event, const char* key) {
+  const auto member = event.Find(key);
+  return member && !member->value.is_null();
+}
+
+// Returns "ts" or "dur" [s]. Throws BadInput if it is no number of microseconds.
+double EventSeconds(const record::JsonObject& event, const char* key) {
+  const auto member = event.Find(key);
+  const auto micros = member && member->value.is_string()  // as Ascend's profiler writes
+                          ? text::PlainNumber(member->Text())
+                          : event.Number(key);
+  if (!micros || !(std::abs(*micros) <= kMaxMicros)) event.Refuse(key, "microseconds");
+  return *micros * kMicro;
+}
+
+void ReadArguments(const record::JsonObject& args, TraceEvent& event) {
+  for (const char* key : {"External id", "external id", "Ev Idx", "correlation"}) {
+    const auto number = args.Find(key);
+    if (!number || !number->value.is_number()) continue;
+    if (event.order == 0) event.order = number->Number();
+    event.numbers += fmt::format("{}\5", number->Number());
+  }
+  auto& op = event.op;
+  for (const char* key : {"Input Dims", "Input dims"})  // "Input dims" up to PyTorch 1.11
+    if (op.sizes.empty()) EachOf(args, key, [&](auto list) { op.sizes.push_back(SizesOf(list)); });
+  const auto read_texts = [&](const char* key, std::vector<std::string>& texts) {
+    EachOf(args, key, [&](auto item) {  // an item that is no string becomes ""
+      std::string_view text;
+      texts.emplace_back(item.get(text) ? std::string_view() : text);
+    });
+  };
+  read_texts("Input type", op.types);
+  read_texts("Concrete Inputs", op.values);
+  for (const auto& [key, value] : args.members())
+    if (!op.sizes.empty() && std::ranges::count(kArguments, key) == 0)
+      event.unknown.emplace_back(key);
+}
+
+// Returns the member `key`, a number or a text, as text, or "" if it is missing.
+std::string ScalarIn(const record::JsonObject& event, const char* key) {
+  const auto member = event.Find(key);
+  if (!member) return "";
+  if (member->value.is_string()) return std::string(member->Text());
+  return fmt::format("{:.0f}", member->Number());
+}
+
+// Reads an event. Returns nullopt for one that is no call, e.g. a counter; throws BadInput.
+std::optional<TraceEvent> ReadTraceEvent(const record::JsonObject& event, bool keep_calls) {
+  const auto left_out = [](std::string reason) {
+    return TraceEvent{.left_out = Reason{std::move(reason)}};
+  };
+  const auto phase = event.TextOr("ph", ""), category = event.TextOr("cat", "");
+  if (phase.empty()) return left_out("without a phase");
+  if (phase == "B" || phase == "E") return left_out("that only begin or end (phases B and E)");
+  if (phase != "X") return std::nullopt;
+  TraceEvent read{.span = keep_calls && category == kSpanCategory};
+  read.op.on_gpu = std::ranges::count(kGpuCategories, category) > 0;
+  if (!read.span && !read.op.on_gpu && std::ranges::count(kOperatorCategories, category) == 0)
+    return left_out(fmt::format("of the category {}", category));
+  if (!HasMember(event, "dur") || !HasMember(event, "ts"))
+    return left_out("without a begin or a duration");
+  read.begin = EventSeconds(event, "ts");
+  read.seconds = EventSeconds(event, "dur");
+  // `keep_calls` accepts 0 and centuries: Kineto's durations of calls that its window cuts off.
+  if (read.seconds < 0 || (!keep_calls && read.seconds > kMaxSeconds))
+    event.Refuse("dur", "microseconds");
+  if (!keep_calls && read.seconds == 0) return left_out("with a duration of 0, which is none");
+  read.op.name = event.Text("name");
+  if (read.op.name.empty()) event.Refuse("name", "a name");
+  read.op.process = ScalarIn(event, "pid");
+  read.thread = ScalarIn(event, "tid");
+  read.has_thread = HasMember(event, "tid") && HasMember(event, "pid");
+  read.has_category = !category.empty();
+  if (const auto args = event.Find("args"); args && args->value.is_object())
+    ReadArguments({args->value, event.PlaceOf("args")}, read);
+  return read;
+}
 
 // PyTorch's autograd profiler lists its operators' GPU times under this process.
 constexpr std::string_view kAutogradGpu = "CUDA functions";
@@ -146,9 +276,8 @@ class TraceReader {
     if (parsed.error()) {
       if (const auto repaired = record::RepairedJson(text)) parsed = parser_.parse(*repaired);
       if (!parsed.error())
-        trace_
-            .assumed["with text or numbers that are not JSON (inf, C:\\x) are read without them"] +=
-            1;
+        Count(trace_.assumed,
+              "with text or numbers that are not JSON (inf, C:\\x) are read without them");
     }
     broken_.Try([&] {
       if (parsed.error())
@@ -233,8 +362,8 @@ class TraceReader {
       ++op.calls;
       op.seconds += call.seconds;
       if (op.on_gpu && std::min(end - call.begin, call.seconds) > kMaxOverlap)
-        trace_.assumed["of a stream begin before the one before them ends: their times overlap"] +=
-            1;
+        Count(trace_.assumed,
+              "of a stream begin before the one before them ends: their times overlap");
       end = std::max(end, call.begin + call.seconds);
       if (op.on_gpu) continue;
       if (!open.empty()) {
@@ -272,6 +401,75 @@ class TraceReader {
   LeftOut broken_;                                   // events that cannot be read
 };
 
+// Returns the name and the input sizes, e.g. "aten::addmm 64 32x64 64x64".
+std::string NameOf(const TraceOp& op) {
+  std::string name = text::Printable(op.name);
+  for (const auto& sizes : op.sizes)
+    if (!sizes.empty()) name += fmt::format(" {}", fmt::join(sizes, "x"));
+  return name;
+}
+
+// Returns the work of all calls of a product, a convolution or attention in f32 or f64. Returns
+// nullopt for other operators and types: the trace does not name the pipe of narrower types.
+std::optional<Work> WorkOf(const TraceOp& op) {
+  const auto count = CountOfOp(op);
+  if (!count || !(count->matrix > 0) || (count->type != "f32" && count->type != "f64"))
+    return std::nullopt;
+  Work work;
+  work.flops[count->type == "f64" ? "fp64.vector" : "fp32.vector"] = *count->matrix * op.calls;
+  work.bytes[Level::kDram] = count->bytes * op.calls;
+  return work;
+}
+
+record::Record RecordOf(const TraceOp& op) {
+  record::Record record{.name = NameOf(op), .device = op.gpu.empty() && op.on_gpu ? "gpu" : op.gpu};
+  if (op.on_gpu) record.timed = record::timed::kKernels;
+  record.repetitions.push_back({.seconds = op.seconds, .iterations = 1});
+  Work work = WorkOf(op).value_or(Work{});
+  work.launches = op.calls;
+  record.work[Provenance::kModelled] = std::move(work);
+  return record;
+}
+
+// Appends a number to repeated names, of operators that differ only in types or scalars.
+void MakeUnique(std::vector<record::Record>& records) {
+  std::map<std::string, int> seen;
+  for (auto& record : records)
+    if (const int number = ++seen[record.name]; number > 1)
+      record.name += fmt::format(" ({})", number);
+}
+
+double SecondsOfAll(const std::vector<const TraceOp*>& ops) {
+  double seconds = 0;
+  for (const auto* op : ops) seconds += op->seconds;
+  return seconds;
+}
+
+void AddRemarks(const Trace& trace, const std::vector<const TraceOp*>& taken,
+                const std::vector<const TraceOp*>& others, const std::string& where,
+                Imported& imported) {
+  double unknown = 0;
+  for (const auto* op : taken)
+    if (!WorkOf(*op)) unknown += op->seconds;
+  imported.Say("{}: {:.0f} events in {:.4g} s, on {:.0f} threads or streams; the time of {}", where,
+               trace.events, trace.end - trace.begin, trace.threads,
+               taken.front()->on_gpu ? "a kernel is its own duration"
+                                     : "a call excludes the calls within it (self time)");
+  if (!others.empty())
+    imported.Say(
+        "{}: {} operators of the host, {:.4g} s, are left out, since the trace has kernels of a "
+        "GPU",
+        where, others.size(), SecondsOfAll(others));
+  if (unknown > 0)
+    imported.Say("{}: FLOPs and bytes are not known for {:.0f} % of the time", where,
+                 100 * unknown / SecondsOfAll(taken));
+  for (const auto& [reason, count] : trace.left_out)
+    imported.Say("{}: {:.0f} events {} are left out", where, count, reason);
+  for (const auto& [what, count] : trace.assumed)
+    imported.Say("{}: {:.0f} events {}", where, count, what);
+  if (trace.cut) imported.Say("{}: the file is cut off: later events are missing", where);
+}
+
 }  // namespace
 
 Trace ReadTrace(const std::string& text, const std::string& where, bool keep_calls) {
@@ -281,6 +479,28 @@ Trace ReadTrace(const std::string& text, const std::string& where, bool keep_cal
 bool LooksLikeTrace(std::string_view text) {
   return text.find("\"traceEvents\"") != std::string_view::npos ||
          (IsArray(text) && text.find("\"ph\"") != std::string_view::npos);
+}
+
+Imported ImportTrace(const std::string& text, const std::string& where) {
+  const Trace trace = ReadTrace(text, where);
+  std::vector<const TraceOp*> kernels, operators;
+  for (const auto& op : trace.ops)
+    if (IsRunTime(op.seconds)) (op.on_gpu ? kernels : operators).push_back(&op);
+  const bool gpu = !kernels.empty();
+  auto& taken = gpu ? kernels : operators;
+  if (taken.empty()) throw BadInput(where + ": 'traceEvents': no event has a self time above 0");
+  std::ranges::stable_sort(taken, std::greater<>(), &TraceOp::seconds);
+  Imported imported;
+  const bool several = std::ranges::any_of(taken, [&](const TraceOp* op) {
+    return !op->gpu.empty() && op->process != taken.front()->process;
+  });
+  for (const auto* op : taken) {
+    imported.records.push_back(RecordOf(*op));
+    if (several) imported.records.back().name += "/Device=" + text::Printable(op->process);
+  }
+  MakeUnique(imported.records);
+  AddRemarks(trace, taken, gpu ? operators : std::vector<const TraceOp*>(), where, imported);
+  return imported;
 }
 
 }  // namespace dlroof::imports

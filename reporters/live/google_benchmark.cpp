@@ -60,16 +60,9 @@ void MarkSkipped(AnyRun& run, const std::string& message) {
 std::string NameOf(const Run& run) { return RecordName(run.run_name.str()); }
 
 // The bare names (record::BareName) that several benchmarks share.
-std::set<std::string>& SharedNames() {
-  static std::set<std::string> names;
-  return names;
-}
-
+std::set<std::string> shared_names;
 // The names of all records, if Google Benchmark listed the benchmarks before the run.
-std::vector<std::string>& RecordNames() {
-  static std::vector<std::string> names;
-  return names;
-}
+std::vector<std::string> record_names;
 
 bool NotRun(const Run& run) { return Skipped(run) && SkipMessage(run) == record::kNotRun; }
 
@@ -89,20 +82,72 @@ std::vector<Run> Writable(const std::vector<Run>& runs, std::int64_t& repetition
   return writable;
 }
 
+bool IsRepetition(const Run& run) { return run.run_type == Run::RT_Iteration && !NotRun(run); }
+
+std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
+  std::vector<record::Entry> entries;
+  for (const Run& run : runs) {
+    if (!IsRepetition(run)) continue;
+    record::Entry entry{.name = NameOf(run), .label = run.report_label, .skipped = Skipped(run)};
+    if (entry.skipped) {
+      entry.message = SkipMessage(run);
+    } else {
+      entry.iterations = static_cast<double>(run.iterations);
+      entry.seconds = run.real_accumulated_time / entry.iterations;
+      entry.main_cpu_seconds = run.cpu_accumulated_time / entry.iterations;
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+// Returns an entry with a benchmark's median time and counters, or nullopt without a median.
+std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
+  const auto find = [&](std::string_view name) {
+    return std::ranges::find_if(runs, [&](const Run& run) {
+      return run.run_type == Run::RT_Aggregate && run.aggregate_name == name && !NotRun(run);
+    });
+  };
+  const auto median = find("median"), mean = find("mean"), deviation = find("stddev");
+  if (median == runs.end()) return std::nullopt;
+  const auto seconds = [](const Run& run) {
+    return run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
+  };
+  record::Entry entry{.name = NameOf(*median), .seconds = seconds(*median)};
+  entry.label = median->report_label;
+  entry.aggregate = record::AggregateTime{.statistic = "median",
+                                          .repetitions = static_cast<int>(median->repetitions)};
+  if (mean != runs.end() && deviation != runs.end() && seconds(*mean) > 0)
+    entry.aggregate->deviation = seconds(*deviation) / seconds(*mean);
+  for (const auto& [key, counter] : median->counters) entry.counters[key] = counter.value;
+  return entry;
+}
+
+// Replaces the repetitions' times by Google Benchmark's `times`, so that records agree with its
+// entries. Keeps the runner's own times where they leave out noisy calls or the flushing of caches.
+void TakeTimes(const std::vector<record::Repetition>& times, const Measured& measured,
+               std::vector<record::Repetition>& repetitions) {
+  for (std::size_t i = 0; i < repetitions.size(); ++i) {
+    auto& repetition = repetitions[i];
+    if (repetition.clean_calls) continue;
+    if (!measured.own_seconds) repetition.seconds = times[i].seconds;
+    if (!measured.record.evicted_bytes) repetition.main_cpu_seconds = times[i].main_cpu_seconds;
+  }
+}
+
 }  // namespace
 
 void SetListedNames(const std::vector<std::string>& listed) {
   std::set<std::string> seen;
   for (const auto& name : listed)
     if (auto bare = record::BareName(name); !seen.insert(bare).second)
-      SharedNames().insert(std::move(bare));
-  RecordNames().clear();
-  for (const auto& name : listed) RecordNames().push_back(RecordName(name));
+      shared_names.insert(std::move(bare));
+  record_names = VectorOf<std::string>(listed, RecordName);
 }
 
 std::string RecordName(const std::string& listed) {
   auto bare = record::BareName(listed);
-  return SharedNames().contains(bare) ? listed : bare;
+  return shared_names.contains(bare) ? listed : bare;
 }
 
 bool HasNoTime(const Run& run) { return Skipped(run); }
@@ -177,63 +222,6 @@ std::string LiveTable::Row(const record::Record& record, const machine::Machine*
   return Line(name, std::move(cells));
 }
 
-namespace {
-
-bool IsRepetition(const Run& run) { return run.run_type == Run::RT_Iteration && !NotRun(run); }
-
-std::vector<record::Entry> EntriesFromRuns(const std::vector<Run>& runs) {
-  std::vector<record::Entry> entries;
-  for (const Run& run : runs) {
-    if (!IsRepetition(run)) continue;
-    record::Entry entry{.name = NameOf(run), .label = run.report_label, .skipped = Skipped(run)};
-    if (entry.skipped) {
-      entry.message = SkipMessage(run);
-    } else {
-      entry.iterations = static_cast<double>(run.iterations);
-      entry.seconds = run.real_accumulated_time / entry.iterations;
-      entry.main_cpu_seconds = run.cpu_accumulated_time / entry.iterations;
-    }
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
-// Returns an entry with a benchmark's median time and counters, or nullopt without a median.
-std::optional<record::Entry> EntryFromAggregates(const std::vector<Run>& runs) {
-  const auto find = [&](std::string_view name) {
-    return std::ranges::find_if(runs, [&](const Run& run) {
-      return run.run_type == Run::RT_Aggregate && run.aggregate_name == name && !NotRun(run);
-    });
-  };
-  const auto median = find("median"), mean = find("mean"), deviation = find("stddev");
-  if (median == runs.end()) return std::nullopt;
-  const auto seconds = [](const Run& run) {
-    return run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
-  };
-  record::Entry entry{.name = NameOf(*median), .seconds = seconds(*median)};
-  entry.label = median->report_label;
-  entry.aggregate = record::AggregateTime{.statistic = "median",
-                                          .repetitions = static_cast<int>(median->repetitions)};
-  if (mean != runs.end() && deviation != runs.end() && seconds(*mean) > 0)
-    entry.aggregate->deviation = seconds(*deviation) / seconds(*mean);
-  for (const auto& [key, counter] : median->counters) entry.counters[key] = counter.value;
-  return entry;
-}
-
-// Replaces the repetitions' times by Google Benchmark's `times`, so that records agree with its
-// entries. Keeps the runner's own times where they leave out noisy calls or the flushing of caches.
-void TakeTimes(const std::vector<record::Repetition>& times, const Measured& measured,
-               std::vector<record::Repetition>& repetitions) {
-  for (std::size_t i = 0; i < repetitions.size(); ++i) {
-    auto& repetition = repetitions[i];
-    if (repetition.clean_calls) continue;
-    if (!measured.own_seconds) repetition.seconds = times[i].seconds;
-    if (!measured.record.evicted_bytes) repetition.main_cpu_seconds = times[i].main_cpu_seconds;
-  }
-}
-
-}  // namespace
-
 std::span<const record::Repetition> RepetitionsOf(const std::vector<Run>& runs,
                                                   const Session& session) {
   const auto timed = static_cast<std::size_t>(std::ranges::count_if(
@@ -278,7 +266,7 @@ bool TerminalReporter::ReportContext(const Context& context) {
     GetErrorStream() << "(The DEBUG warning above can be ignored: Debian's Google Benchmark "
                         "package is optimized, "
                         "and the timed loop is compiled here.)\n";
-  table_ = LiveTable(RecordNames(), text::TerminalColumns());
+  table_ = LiveTable(record_names, text::TerminalColumns());
   Print(table_.Header());
   return true;
 }
@@ -383,48 +371,39 @@ const record::Record& Session::Add(record::Record record) {
 
 void Session::Finish() {
   const auto passes = std::exchange(passes_, {});
-  if (passes.parallel) AddParallel(passes.parallel());
-  if (passes.energy) AddEnergy(passes.energy());
-  if (passes.count) AddCounts(passes.count());
-}
-
-void Session::AddParallel(std::map<std::string, ParallelTime> found) {
-  for (auto& record : file_.records)
-    if (const auto parallel = found.find(record.name);
-        parallel != found.end() && record.status == record::Status::kOk)
-      record.parallel = std::move(parallel->second);
-}
-
-void Session::AddEnergy(const std::map<std::string, energy::EnergyResult>& energies) {
-  for (auto& record : file_.records) {
-    const auto found = energies.find(record.name);
-    if (found == energies.end() || record.status != record::Status::kOk) continue;
-    const auto& [energy, reason] = found->second;
+  // Calls add(record, result) for each record with the status kOk that has a result of the pass.
+  const auto add_results = [&](const auto& pass, const auto& add) {
+    if (!pass) return;
+    auto results = pass();
+    for (auto& record : file_.records)
+      if (auto* result = FindValue(results, record.name);
+          result != nullptr && record.status == record::Status::kOk)
+        add(record, *result);
+  };
+  add_results(passes.parallel, [](record::Record& record, ParallelTime& parallel) {
+    record.parallel = std::move(parallel);
+  });
+  add_results(passes.energy, [](record::Record& record, const energy::EnergyResult& result) {
+    const auto& [energy, reason] = result;
     record.energy = energy;
     if (reason) record.counting.push_back({"energy", {}, "not measured: " + reason->text});
-  }
-}
-
-void Session::AddCounts(const std::map<std::string, Counting>& counted) {
-  for (auto& record : file_.records) {
-    const auto found = counted.find(record.name);
-    if (found == counted.end() || record.status != record::Status::kOk) continue;
-    const auto& [work, notes, kernels] = found->second;
+  });
+  add_results(passes.count, [&](record::Record& record, const Counting& counted) {
+    const auto& [work, notes, kernels] = counted;
     for (const auto& [from, each] : work) {
       const auto launches = record.work[from].launches;  // known before, e.g. of a CUDA graph
       record.work[from] = each;
       if (!each.launches) record.work[from].launches = launches;
     }
     for (const auto& note : notes)
-      if (std::find(record.counting.begin(), record.counting.end(), note) == record.counting.end())
-        record.counting.push_back(note);
+      if (std::ranges::count(record.counting, note) == 0) record.counting.push_back(note);
     if (!kernels.empty()) record.kernels = kernels;
     if (!work.empty()) counted_late_.push_back(record.name);
-  }
+  });
 }
 
 bool Session::AnyFailed() const {
-  return std::any_of(file_.records.begin(), file_.records.end(), [](const record::Record& record) {
+  return std::ranges::any_of(file_.records, [](const record::Record& record) {
     return record.status == record::Status::kFailed || record.status == record::Status::kWrong;
   });
 }

@@ -73,10 +73,6 @@ class Session {
   bool AnyFailed() const;
 
  private:
-  void AddParallel(std::map<std::string, ParallelTime> found);
-  void AddEnergy(const std::map<std::string, energy::EnergyResult>& found);
-  void AddCounts(const std::map<std::string, Counting>& counted);
-
   nlohmann::json dlroof_context_;
   std::function<std::vector<machine::Machine>()> machines_;
   Passes passes_;

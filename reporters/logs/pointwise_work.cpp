@@ -99,14 +99,6 @@ std::vector<double> Broadcast(const std::vector<std::vector<double>>& sources) {
   return dims;
 }
 
-// Returns the bytes of a post-op's operand, or nullopt if its type or MaskedElements is unknown.
-std::optional<double> OperandBytes(const FormWork& work, std::string_view type,
-                                   std::string_view mask) {
-  const auto elements = MaskedElements(work, mask);
-  const auto bytes = BytesOf(type);
-  return elements && bytes ? std::optional(*elements * *bytes) : std::nullopt;
-}
-
 // Throws NoClosedForm for an unknown binary algorithm. The known ones have 1 FLOP per element.
 void CheckBinary(std::string_view algorithm) {
   constexpr std::string_view kKnown[] = {"add", "mul", "max", "min", "div", "sub",   "ge",
@@ -117,8 +109,10 @@ void CheckBinary(std::string_view algorithm) {
 }
 
 void AddOperand(std::string_view type, std::string_view mask, FormWork& work) {
-  if (const auto bytes = OperandBytes(work, type, mask))
-    work.bytes += *bytes;
+  const auto elements = MaskedElements(work, mask);
+  const auto bytes = BytesOf(type);
+  if (elements && bytes)
+    work.bytes += *elements * *bytes;
   else
     work.missing_bytes = Reason{"the operand of a post-op has no printed size"};
 }

@@ -205,6 +205,48 @@ class ElementScanner {
   std::size_t complete_ = 0;  // [byte] size of the skeleton after the last complete element
 };
 
+bool IsOfValue(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("+-.#()_").find(c) != std::string_view::npos;
+}
+
+// Returns whether a word stands for NaN or infinity, e.g. "NaN", "-nan", "inf", or Microsoft's old
+// "1.#QNAN" and "-1.#IND".
+bool IsNotFinite(std::string_view word) {
+  if (word.starts_with('-')) word.remove_prefix(1);
+  const bool begins =
+      std::ranges::any_of(std::array{"nan", "NaN", "NAN", "inf", "Inf", "INF", "1.#"},
+                          [&](const char* one) { return word.starts_with(one); });
+  return begins && text::IsNoValue(word);
+}
+
+// Returns whether the text is valid between the quotes of a JSON string.
+bool IsEscaped(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"' || static_cast<unsigned char>(text[i]) < 0x20) return false;
+    if (text[i] != '\\') continue;
+    if (++i == text.size()) return false;
+    const auto digits = text.substr(i + 1, 4);
+    const bool unicode = text[i] == 'u' && digits.size() == 4 &&
+                         std::ranges::all_of(digits, [](unsigned char c) { return isxdigit(c); });
+    if (!unicode && std::string_view("\"\\/bfnrt").find(text[i]) == std::string_view::npos)
+      return false;
+  }
+  return true;
+}
+
+// Appends the repaired string whose opening quote is at `at`. Returns the offset after the string.
+std::size_t AppendString(std::string_view json, std::size_t at, std::string& repaired) {
+  std::size_t end = at + 1;
+  while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
+  if (end >= json.size()) {  // the string is cut off
+    repaired += EscapedUtf8(json.substr(at), R"(\\x)");
+    return json.size();
+  }
+  repaired += EscapedUtf8(QuotedJson(json.substr(at + 1, end - at - 1)), R"(\\x)");
+  return end + 1;
+}
+
 }  // namespace
 
 std::string JsonPlace::Text() const {
@@ -295,52 +337,6 @@ JsonSkeleton EachJsonElement(
     const std::string& where) {
   return ElementScanner(in, element, where).Run();
 }
-
-namespace {
-
-bool IsOfValue(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-         std::string_view("+-.#()_").find(c) != std::string_view::npos;
-}
-
-// Returns whether a word stands for NaN or infinity, e.g. "NaN", "-nan", "inf", or Microsoft's old
-// "1.#QNAN" and "-1.#IND".
-bool IsNotFinite(std::string_view word) {
-  if (word.starts_with('-')) word.remove_prefix(1);
-  const bool begins =
-      std::ranges::any_of(std::array{"nan", "NaN", "NAN", "inf", "Inf", "INF", "1.#"},
-                          [&](const char* one) { return word.starts_with(one); });
-  return begins && text::IsNoValue(word);
-}
-
-// Returns whether the text is valid between the quotes of a JSON string.
-bool IsEscaped(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"' || static_cast<unsigned char>(text[i]) < 0x20) return false;
-    if (text[i] != '\\') continue;
-    if (++i == text.size()) return false;
-    const auto digits = text.substr(i + 1, 4);
-    const bool unicode = text[i] == 'u' && digits.size() == 4 &&
-                         std::ranges::all_of(digits, [](unsigned char c) { return isxdigit(c); });
-    if (!unicode && std::string_view("\"\\/bfnrt").find(text[i]) == std::string_view::npos)
-      return false;
-  }
-  return true;
-}
-
-// Appends the repaired string whose opening quote is at `at`. Returns the offset after the string.
-std::size_t AppendString(std::string_view json, std::size_t at, std::string& repaired) {
-  std::size_t end = at + 1;
-  while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
-  if (end >= json.size()) {  // the string is cut off
-    repaired += EscapedUtf8(json.substr(at), R"(\\x)");
-    return json.size();
-  }
-  repaired += EscapedUtf8(QuotedJson(json.substr(at + 1, end - at - 1)), R"(\\x)");
-  return end + 1;
-}
-
-}  // namespace
 
 std::string QuotedJson(std::string_view text) {
   if (IsEscaped(text)) return fmt::format("\"{}\"", text);

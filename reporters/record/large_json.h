@@ -65,7 +65,7 @@ struct JsonMember {
   simdjson::dom::array Array() const;
 };
 
-// A member of JSON objects of type `Out`: how it is read, and how it is written (json_fields.h).
+// A member of JSON objects of type `Out`: how it is read, and how it is written (record_json.cpp).
 template <class Out>
 struct JsonField {
   std::string_view key;

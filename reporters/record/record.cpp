@@ -203,12 +203,11 @@ std::string NoiseText(const std::vector<Record>& records) {
          return repetition.link_share.value_or(1) < cpu::kMinLinkShare;
        },
        "its threads exchanged data three times more slowly than they can: on cores far apart, or "
-       "moved by "
-       "a hypervisor"},
+       "moved by a hypervisor"},
       {[](const Repetition& repetition) { return OffCpu(repetition).value_or(0) > kOffCpuShare; },
        "the main thread lost its CPU to no program of this system: a hypervisor takes it"},
       {LacksCalls, "calls were interrupted, by other programs or by a hypervisor"}};
-  std::array<int, std::size(kCauses)> counts{};
+  std::map<const Cause*, int> counts;  // in the order of kCauses
   int noisy = 0;
   for (const auto& record : records) {
     const auto timing = TimeOf(record.repetitions);
@@ -216,14 +215,12 @@ std::string NoiseText(const std::vector<Record>& records) {
     for (const auto& repetition : record.repetitions) {
       if (!repetition.noisy) continue;
       ++noisy;
-      const auto* const found = std::ranges::find_if(
-          kCauses, [&](const Cause& cause) { return cause.disturbed(repetition); });
-      if (found != std::end(kCauses)) ++counts.at(static_cast<std::size_t>(found - kCauses));
+      const auto is_it = [&](const Cause& cause) { return cause.disturbed(repetition); };
+      if (const auto* const cause = FindIf(kCauses, is_it)) ++counts[cause];
     }
   }
   std::vector<std::pair<int, std::string_view>> reasons;
-  for (std::size_t i = 0; i < counts.size(); ++i)
-    if (counts.at(i) > 0) reasons.emplace_back(counts.at(i), kCauses[i].text);
+  for (const auto& [cause, count] : counts) reasons.emplace_back(count, cause->text);
   std::ranges::stable_sort(reasons, std::ranges::greater{},
                            [](const auto& one) { return one.first; });
   std::string text;

@@ -3,23 +3,172 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "reporters/record/json_fields.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::record {
+
+// Lists of the members of JSON objects: the list of a type's members serves both reading
+// (large_json.h) and writing. Unset and empty values are not written.
+
+// The members of T. Specialize it as an array of JsonField<T> in alphabetical order of the keys.
+template <class T>
+constexpr auto kFieldsOf = std::array<JsonField<T>, 0>();
+
+template <class T>
+void ReadFields(const JsonObject& at, T& out) {
+  at.Read(kFieldsOf<T>, out);
+}
+template <class T>
+void WriteFields(const T& value, nlohmann::json& object) {
+  for (const auto& field : kFieldsOf<T>) field.write(value, field.key, object);
+}
+
+template <class T>
+inline constexpr bool kIsOptional = requires(T value) {
+  value.has_value();
+};
+
+// Reads an object of numbers into `numbers`. `key_of` converts the name of a number; if it returns
+// nullopt, throws BadInput (the name "is not a `what`"). Drops numbers outside the range that
+// belongs to the object's key.
+template <class Key, class KeyOf>
+void ReadNumbers(const JsonMember& member, const char* what, const KeyOf& key_of,
+                 std::map<Key, double>& numbers) {
+  numbers.clear();
+  const JsonObject object = member.Object();
+  const auto& range = member.range != nullptr ? *member.range : RangeOf(member.key);
+  for (const auto [name, value] : object.members()) {
+    const std::optional<Key> key = key_of(name);
+    if (!key) throw BadInput("{}: '{}' is not a {}", object.where(), name, what);
+    if (const auto number = JsonMember{object, name, value, &range}.NumberOrDrop())
+      numbers[*key] = *number;
+  }
+}
+inline void ReadValue(const JsonMember& member, std::map<Level, double>& numbers) {
+  ReadNumbers(member, "memory level", LevelFromKey, numbers);
+}
+inline void ReadValue(const JsonMember& member, std::map<std::string, double>& numbers) {
+  const auto any = [](std::string_view key) { return std::optional<std::string>(key); };
+  ReadNumbers(member, "text", any, numbers);
+}
+inline void ReadValue(const JsonMember& member, std::string& text) { text = member.Text(); }
+inline void ReadValue(const JsonMember& member, Reason& reason) { reason.text = member.Text(); }
+inline void ReadValue(const JsonMember& member, Provenance& from) {
+  const auto known = ProvenanceFromKey(member.Text());
+  if (!known) member.Refuse("measured, simulated or modelled");
+  from = *known;
+}
+inline void ReadValue(const JsonMember& member, std::pair<double, double>& interval) {
+  std::vector<double> ends;
+  member.Each([&](simdjson::dom::element element, const JsonPlace&) {
+    if (double number = 0; element.get(number) == simdjson::SUCCESS && kAnyNumber.Contains(number))
+      ends.push_back(number);
+  });
+  if (member.Size() != 2 || ends.size() != 2 || !(ends[0] > 0 && ends[0] <= ends[1]))
+    member.Refuse("two rising numbers above 0");
+  interval = {ends[0], ends[1]};
+}
+template <class T>
+void ReadValue(const JsonMember& member, std::vector<T>& values) {
+  values.clear();
+  values.reserve(member.Size());
+  member.Each([&](simdjson::dom::element element, const JsonPlace& place) {
+    ReadFields(JsonObject(element, place), values.emplace_back());
+  });
+}
+template <class T>
+void ReadValue(const JsonMember& member, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = member.Flag();
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    value = static_cast<T>(member.Number());
+  } else {
+    ReadFields(member.Object(), value);
+  }
+}
+// Reads an optional value. It stays unset for an empty text and for a number outside its range.
+template <template <class> class Optional, class T>
+requires kIsOptional<Optional<T>>
+void ReadValue(const JsonMember& member, Optional<T>& value) {
+  T read{};
+  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    const auto number = member.NumberOrDrop();
+    if (!number) return;
+    read = static_cast<T>(*number);
+  } else {
+    ReadValue(member, read);
+  }
+  if constexpr (std::is_same_v<T, std::string>)
+    if (read.empty()) return;
+  value = std::move(read);
+}
+
+template <class T>
+bool IsUnset(const T& value) {
+  if constexpr (kIsOptional<T> || std::is_same_v<T, bool>)
+    return !value;
+  else if constexpr (requires { value.empty(); })
+    return value.empty();
+  else
+    return false;
+}
+
+template <class T>
+nlohmann::json JsonOf(const T& value) {
+  if constexpr (kIsOptional<T>) {
+    return JsonOf(*value);
+  } else if constexpr (std::is_same_v<T, Reason>) {
+    return value.text;
+  } else if constexpr (requires { Key(value); }) {
+    return Key(value);
+  } else if constexpr (requires { Key(value.begin()->first); }) {
+    auto object = nlohmann::json::object();
+    for (const auto& [key, number] : value) object[std::string(Key(key))] = JsonOf(number);
+    return object;
+  } else if constexpr (std::is_constructible_v<nlohmann::json, T>) {
+    return value;
+  } else if constexpr (requires { value.front(); }) {
+    auto array = nlohmann::json::array();
+    for (const auto& each : value) array.push_back(JsonOf(each));
+    return array;
+  } else {
+    auto object = nlohmann::json::object();
+    WriteFields(value, object);
+    return object;
+  }
+}
+
+template <class Out, class T>
+Out OwnerOf(T Out::*);
+
+// Returns the JsonField of the member kField or, with kInner, of kField's member kInner. `needed`
+// is what a message says to expect if the member is missing; null if it may be missing.
+template <auto kField, auto... kInner>
+constexpr auto Field(std::string_view key, const char* needed = nullptr) {
+  using Out = decltype(OwnerOf(kField));
+  return JsonField<Out>{
+      key,
+      [](const JsonMember& member, Out& out) { ReadValue(member, ((out.*kField).*....*kInner)); },
+      [](const Out& out, std::string_view name, nlohmann::json& object) {
+        const auto& value = ((out.*kField).*....*kInner);
+        if (!IsUnset(value)) object[std::string(name)] = JsonOf(value);
+      },
+      needed, key.empty() ? nullptr : &RangeOf(key)};
+}
+
 namespace {
 
 using nlohmann::json;
 
-constexpr const char* kText = "a text";
-
-constexpr const char* kTime = "seconds of a call";
+constexpr const char *kText = "a text", *kTime = "seconds of a call";
 
 }  // namespace
 
@@ -299,50 +448,6 @@ constexpr auto kRecordFields = std::array{
     Derived<&Record::type>("type"),
     JsonField<Record>{"work", ReadWork, Field<&Record::work>("").write}};
 
-// Cuts `text` off before `mark` and returns the text after it; an empty text if there is no mark.
-std::string_view CutAt(std::string_view mark, std::string_view& text) {
-  const auto at = text.find(mark);
-  if (at == std::string_view::npos) return {};
-  const auto rest = text.substr(at + mark.size());
-  text = text.substr(0, at);
-  return rest;
-}
-
-// Removes the first name from a list and returns it, e.g. "A<B, C>" of "A<B, C>, D".
-std::string_view CutName(std::string_view& names) {
-  int depth = 0;
-  std::size_t end = 0;
-  for (; end < names.size() && (depth > 0 || !names.substr(end).starts_with(", ")); ++end)
-    depth += names[end] == '<' ? 1 : names[end] == '>' ? -1 : 0;
-  const auto name = names.substr(0, end);
-  names.remove_prefix(std::min(end + 2, names.size()));
-  return name;
-}
-
-// Reads e.g. "NAME, 3 x NAME, 4 more". Adds no kernel for "4 more", whose names are unknown.
-void AddKernels(std::string_view names, std::vector<LaunchedKernel>& kernels) {
-  while (!names.empty()) {
-    std::string_view name = CutName(names);
-    int count = 0;
-    const auto* const end = std::from_chars(name.data(), name.data() + name.size(), count).ptr;
-    const auto behind = name.substr(static_cast<std::size_t>(end - name.data()));
-    if (behind == " more") continue;
-    if (behind.starts_with(" x "))
-      kernels.push_back({std::string(behind.substr(3)), count});
-    else
-      kernels.push_back({std::string(name)});
-  }
-}
-
-// Schema 1: moves the ISA out of an `algorithm` "ALGORITHM; isa ISA".
-void TakeIsa(Record& record) {
-  constexpr std::string_view kMark = "; isa ";
-  const auto mark = record.algorithm.rfind(kMark);
-  if (mark == std::string::npos) return;
-  record.isa = record.algorithm.substr(mark + kMark.size());
-  record.algorithm.resize(mark);
-}
-
 }  // namespace
 
 static json PowerJson(const energy::IdlePower& idle) {
@@ -406,31 +511,6 @@ Record RecordFromJson(std::string_view json, const std::string& where) {
   if (const auto error = parser.parse(text).get(element))
     throw BadInput("{}: not JSON: {}", where, simdjson::error_message(error));
   return RecordFromJson(JsonObject(element, {nullptr, where}));
-}
-
-void AddSentence(std::string_view sentence, Record& record) {
-  CountingNote& note = record.counting.emplace_back();
-  note.text = sentence;
-  const auto how = CutAt(": ", sentence);
-  note.provenance = ProvenanceFromKey(sentence);
-  if (note.provenance) note.text = how;
-  std::string_view text = note.text;
-  auto kernels = CutAt(" kernel launch", text);
-  kernels = CutAt(": ", kernels);
-  CutAt("; ", kernels);
-  AddKernels(kernels, record.kernels);
-}
-
-void ReadSentences(std::string_view label, Record& record) {
-  if (const auto repro = CutAt("; repro: ", label); !repro.empty()) record.repro = repro;
-  for (auto rest = CutAt("; counted: ", label); !rest.empty();) {
-    auto sentence = rest;
-    rest = CutAt(" | ", sentence);
-    AddSentence(sentence, record);
-  }
-  record.verified = CutAt("; verified: ", label);
-  record.algorithm = label;
-  TakeIsa(record);
 }
 
 }  // namespace dlroof::record

@@ -36,7 +36,7 @@ Record RecordFromJson(std::string_view json, const std::string& where);
 // A check by facts that this module does not have, e.g. an op's FLOPs. Readers of run files call it
 // for each record. It removes impossible values and returns what was wrong, or nullopt.
 using RecordCheck = std::optional<std::string> (*)(Record& record);
-bool RegisterRecordCheck(RecordCheck check);
+bool SetRecordCheck(RecordCheck check);
 
 // Schema 1: adds a sentence of "counting" to the record's notes and kernels. The sentence is e.g.
 // "PROVENANCE: HOW; 2 kernel launches: NAME, 3 x NAME; ...", or any other text.
@@ -44,5 +44,7 @@ void AddSentence(std::string_view sentence, Record& record);
 // Schema 1: reads a label "ALGORITHM; verified: HOW; counted: SENTENCE | SENTENCE; repro: LINE", in
 // which each part may be missing. The label of another program becomes the algorithm.
 void ReadSentences(std::string_view label, Record& record);
+// Schema 1: moves the ISA out of an `algorithm` "ALGORITHM; isa ISA".
+void TakeIsa(Record& record);
 
 }  // namespace dlroof::record

@@ -1,13 +1,16 @@
-// Compares the contexts of two run files: members that must be the same, conventions
+// Compares two run files. Their contexts: members that must be the same, conventions
 // (context.dlroof.conventions), other differences, and the entry that an interleaved comparison
-// writes into both run files (context.dlroof.interleaved). Pure functions.
+// writes into both run files (context.dlroof.interleaved). A benchmark's two records: what else
+// changed, to explain a change of its time. Pure functions.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "reporters/record/record.h"
 #include "reporters/record/run_file.h"
 
 namespace dlroof::record {
@@ -55,5 +58,22 @@ nlohmann::json ToJson(const InterleavedComparison& interleaving);
 // Returns the entry if both files have one with the same id, else nullopt.
 std::optional<InterleavedComparison> InterleavedComparisonOf(const RunFile& base,
                                                              const RunFile& contender);
+
+struct Change {
+  std::string_view kind;  // "algorithm", "flops", "bytes", "launches", "clock", "disturbed", "run"
+  std::string text;       // e.g. "dram bytes (measured) grew by 12.0 %, from 1.00 MB to 1.12 MB"
+};
+
+// Returns the changes, the most likely cause first. Compares FLOPs, bytes and launches of the most
+// trusted provenance that both records have; counters may differ by 5 %. The clock is the SM clock
+// of a GPU's clean repetitions, otherwise the clock at which the ceilings were measured. Machines
+// may be null. Modelled FLOPs are compared only if both runs count them alike (`flops_alike`).
+std::vector<Change> FindChanges(const Record& base, const machine::Machine* base_machine,
+                                const Record& contender, const machine::Machine* contender_machine,
+                                bool flops_alike = true);
+
+// Returns all changes in one line, or "unexplained: ..." if there are none. Includes changes that
+// cannot be the cause (e.g. fewer bytes of a slower benchmark).
+std::string CausesText(const std::vector<Change>& changes);
 
 }  // namespace dlroof::record

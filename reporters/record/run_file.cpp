@@ -71,10 +71,7 @@ void ReadCounters(const std::map<std::string, double>& counters, Repetition& rep
     record.cache = *cache == 0 ? "warm" : *cache == 1 ? "cold" : "cold-weights";
 }
 
-std::vector<RecordCheck>& RecordChecks() {
-  static std::vector<RecordCheck> checks;
-  return checks;
-}
+RecordCheck record_check = nullptr;  // see SetRecordCheck
 
 struct NoJson {
   std::string fault;
@@ -106,9 +103,9 @@ class RunFileReader {
     }
     Finish(whole, skeleton.cut);
     for (auto& record : run_.records)
-      for (const auto check : RecordChecks())
-        if (const auto wrong = check(record); wrong && dropped_.count++ == 0)
-          dropped_.first = fmt::format("{}: {}: {}", where_, record.name, *wrong);
+      if (const auto wrong = record_check == nullptr ? std::nullopt : record_check(record);
+          wrong && dropped_.count++ == 0)
+        dropped_.first = fmt::format("{}: {}: {}", where_, record.name, *wrong);
     if (dropped_.count > 0)
       warnings << fmt::format(
           "{}: left out{}\n", text::Printable(dropped_.first),
@@ -259,14 +256,6 @@ std::string SyntaxError(std::istream& in, const std::string& otherwise) {
   return otherwise;
 }
 
-// Makes all repetitions of a cluster file clean. Each repetition is the time of a node, and a
-// record's time is the median over all nodes, noisy or not.
-void CountAllNodes(RunFile& run) {
-  if (!Member(Member(run.context, "dlroof"), "cluster").is_number()) return;
-  for (auto& record : run.records)
-    for (auto& repetition : record.repetitions) repetition.noisy = false;
-}
-
 // Reads the repaired text `lines`. If it is not JSON either, throws BadInput with `fault`.
 RunFile ReadRepaired(std::istream& lines, const std::string& where, const std::string& fault,
                      std::ostream& warnings, BenchmarkItems* items) {
@@ -289,7 +278,11 @@ RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings,
   std::string fault;
   try {
     auto run = RunFileReader(where, items).Read(in, warnings);
-    CountAllNodes(run);
+    // All repetitions of a cluster file are clean: each is the time of a node, and a record's time
+    // is the median over all nodes, noisy or not.
+    if (Member(Member(run.context, "dlroof"), "cluster").is_number())
+      for (auto& record : run.records)
+        for (auto& repetition : record.repetitions) repetition.noisy = false;
     return run;
   } catch (const NoJson& error) {
     fault = SyntaxError(in, error.fault);
@@ -328,14 +321,12 @@ void AddMachine(machine::Machine machine, const std::string& path, RunFile& whol
 
 constexpr char kBeforeLabel = '@';
 
-bool IsPackedName(const std::filesystem::path& file) {
-  return file.extension() == ".gz" || file.extension() == ".xz" || file.extension() == ".zst";
-}
-
 // Returns the file's name as a label not yet in `taken`, with '-' for separators of name parts.
 std::string LabelFor(const std::string& path, std::set<std::string>& taken) {
   const std::filesystem::path file = path;
-  std::string stem = (IsPackedName(file) ? file.stem().stem() : file.stem()).string();
+  const auto ending = file.extension();
+  const bool packed = ending == ".gz" || ending == ".xz" || ending == ".zst";
+  std::string stem = (packed ? file.stem().stem() : file.stem()).string();
   for (char& c : stem)
     if (c == '/' || c == kBeforeLabel || c == ' ') c = '-';
   auto label = stem.empty() ? "run" : stem;
@@ -391,8 +382,8 @@ Record RecordFromEntries(const std::vector<Entry>& entries, const JsonPlace* fil
   return record;
 }
 
-bool RegisterRecordCheck(RecordCheck check) {
-  RecordChecks().push_back(check);
+bool SetRecordCheck(RecordCheck check) {
+  record_check = check;
   return true;
 }
 

@@ -1,6 +1,10 @@
+// A record in Google Benchmark's counters, labels and names, and the names of kernels.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <iterator>
 #include <set>
 
@@ -9,6 +13,7 @@
 #include "reporters/record/large_json.h"
 #include "reporters/record/record_json.h"
 #include "reporters/record/run_file.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::record {
 namespace {
@@ -62,6 +67,58 @@ std::optional<int> TakeCount(std::string_view key, std::string_view& name) {
   if (!(count >= 1)) return std::nullopt;
   name = shorter;
   return count;
+}
+
+// The kernels of counters/cuda/clock_kernels.cu.
+constexpr std::array<std::string_view, 4> kClockKernels = {"Empty", "Hold", "ReadAll",
+                                                           "WriteStamps"};
+constexpr std::string_view kProfileCommand = "dlroof profile --gpu ";
+
+// Returns a qualified name without its namespaces.
+std::string_view OwnName(std::string_view function) {
+  const auto colons = function.rfind("::");
+  return colons == std::string_view::npos ? function : function.substr(colons + 2);
+}
+
+bool HasOldKernels(const nlohmann::json& context) {
+  const auto& own = Member(context, "dlroof");
+  return Text(own, "command").starts_with(kProfileCommand) ||
+         Text(Member(own, "imported"), "format") == "ncu";
+}
+
+// Cuts `text` off before `mark` and returns the text after it; an empty text if there is no mark.
+std::string_view CutAt(std::string_view mark, std::string_view& text) {
+  const auto at = text.find(mark);
+  if (at == std::string_view::npos) return {};
+  const auto rest = text.substr(at + mark.size());
+  text = text.substr(0, at);
+  return rest;
+}
+
+// Removes the first name from a list and returns it, e.g. "A<B, C>" of "A<B, C>, D".
+std::string_view CutName(std::string_view& names) {
+  int depth = 0;
+  std::size_t end = 0;
+  for (; end < names.size() && (depth > 0 || !names.substr(end).starts_with(", ")); ++end)
+    depth += names[end] == '<' ? 1 : names[end] == '>' ? -1 : 0;
+  const auto name = names.substr(0, end);
+  names.remove_prefix(std::min(end + 2, names.size()));
+  return name;
+}
+
+// Reads e.g. "NAME, 3 x NAME, 4 more". Adds no kernel for "4 more", whose names are unknown.
+void AddKernels(std::string_view names, std::vector<LaunchedKernel>& kernels) {
+  while (!names.empty()) {
+    std::string_view name = CutName(names);
+    int count = 0;
+    const auto* const end = std::from_chars(name.data(), name.data() + name.size(), count).ptr;
+    const auto behind = name.substr(static_cast<std::size_t>(end - name.data()));
+    if (behind == " more") continue;
+    if (behind.starts_with(" x "))
+      kernels.push_back({std::string(behind.substr(3)), count});
+    else
+      kernels.push_back({std::string(name)});
+  }
 }
 
 }  // namespace
@@ -183,6 +240,79 @@ std::optional<std::pair<std::string_view, std::string_view>> SplitStatistic(std:
   const auto cut = name.rfind('_');
   if (cut == std::string_view::npos || cut == 0 || cut + 1 == name.size()) return std::nullopt;
   return std::pair(name.substr(0, cut), name.substr(cut + 1));
+}
+
+KernelRecordName KernelNameOf(const Record& record) {
+  const std::string_view name = record.name;
+  // In a kernel's own name a slash can only be within template arguments or parameters.
+  const auto end = name.find_first_of("/<(");
+  if (end == std::string_view::npos || name[end] != '/') return {"", name};
+  return {name.substr(0, end), name.substr(end + 1)};
+}
+
+bool IsClockKernel(std::string_view kernel) {
+  const auto function = text::KernelFunction(kernel);
+  return function.starts_with("dlroof::") &&
+         std::ranges::count(kClockKernels, OwnName(function)) > 0;
+}
+
+std::optional<std::string> LeaveOutClockKernels(std::vector<Record>& records) {
+  std::set<std::string> names;
+  double launches = 0, seconds = 0;
+  std::erase_if(records, [&](const Record& record) {
+    const auto kernel = KernelNameOf(record).kernel;
+    if (!IsClockKernel(kernel)) return false;
+    names.emplace(OwnName(text::KernelFunction(kernel)));
+    if (const auto* const work = FindValue(record.work, Provenance::kMeasured))
+      launches += work->launches.value_or(0);
+    for (const auto& repetition : record.repetitions) seconds += repetition.seconds;
+    return true;
+  });
+  if (names.empty()) return std::nullopt;
+  return fmt::format(
+      "left out: dlroof's own kernels, with which it times calls ({}): {:.0f} launch{}, {}",
+      fmt::join(names, ", "), launches, launches == 1 ? "" : "es", text::WithPrefix(seconds, "s"));
+}
+
+std::optional<std::string> CompleteOldKernels(RunFile& run) {
+  const bool marked = std::ranges::any_of(
+      run.records, [](const Record& record) { return record.timed.has_value(); });
+  if (marked || !HasOldKernels(run.context)) return std::nullopt;
+  for (auto& record : run.records) record.timed = timed::kKernels;
+  return LeaveOutClockKernels(run.records);
+}
+
+void TakeIsa(Record& record) {
+  constexpr std::string_view kMark = "; isa ";
+  const auto mark = record.algorithm.rfind(kMark);
+  if (mark == std::string::npos) return;
+  record.isa = record.algorithm.substr(mark + kMark.size());
+  record.algorithm.resize(mark);
+}
+
+void AddSentence(std::string_view sentence, Record& record) {
+  CountingNote& note = record.counting.emplace_back();
+  note.text = sentence;
+  const auto how = CutAt(": ", sentence);
+  note.provenance = ProvenanceFromKey(sentence);
+  if (note.provenance) note.text = how;
+  std::string_view text = note.text;
+  auto kernels = CutAt(" kernel launch", text);
+  kernels = CutAt(": ", kernels);
+  CutAt("; ", kernels);
+  AddKernels(kernels, record.kernels);
+}
+
+void ReadSentences(std::string_view label, Record& record) {
+  if (const auto repro = CutAt("; repro: ", label); !repro.empty()) record.repro = repro;
+  for (auto rest = CutAt("; counted: ", label); !rest.empty();) {
+    auto sentence = rest;
+    rest = CutAt(" | ", sentence);
+    AddSentence(sentence, record);
+  }
+  record.verified = CutAt("; verified: ", label);
+  record.algorithm = label;
+  TakeIsa(record);
 }
 
 }  // namespace dlroof::record

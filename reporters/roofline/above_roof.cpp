@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "counters/base/keys.h"
 #include "reporters/record/record_json.h"
@@ -49,18 +48,13 @@ std::string Blame(const LevelUse& use, WrongPart wrong) {
                    : fmt::format("{}, so the ceiling is too low {}", evidence, kRemeasure);
 }
 
-std::map<std::string, NamedFlops>& NamedFlopsOfOps() {
-  static std::map<std::string, NamedFlops> flops;
-  return flops;
-}
-
 // Returns the FLOPs of the problem in the record's name, or nullopt for an unknown op or problem.
 std::optional<ProductFlops> FlopsOfName(const record::Record& record, const OpWords* words) {
-  if (words != nullptr && words->product_flops) return words->product_flops(record.problem);
-  const auto named = NamedFlopsOfOps().find(record.op);
-  if (named == NamedFlopsOfOps().end()) return std::nullopt;
+  if (words == nullptr) return std::nullopt;
+  if (words->product_flops) return words->product_flops(record.problem);
+  if (!words->named_flops) return std::nullopt;
   try {
-    const double flops = named->second(record);
+    const double flops = words->named_flops(record);
     return ProductFlops{flops, flops};
   } catch (const BadInput&) {
     return std::nullopt;
@@ -167,10 +161,6 @@ std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong) {
                      100 * (over - 1), Key(use.level), Blame(use, wrong));
 }
 
-bool RegisterNamedFlops(const std::string& op, NamedFlops flops) {
-  return NamedFlopsOfOps().emplace(op, std::move(flops)).second;
-}
-
 std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& record) {
   constexpr double kRounding = 1.01;     // [1] factor allowed for rounded counts
   constexpr double kMaxProducts = 3.03;  // [1] a training step has 3 products; plus 1 % rounding
@@ -188,7 +178,7 @@ std::optional<std::string> DropWrongFlops(const OpWords* words, record::Record& 
   return text;
 }
 
-[[maybe_unused]] static const bool check_registered = record::RegisterRecordCheck(
+[[maybe_unused]] static const bool check_registered = record::SetRecordCheck(
     [](record::Record& record) { return DropWrongFlops(FindWords(record.op, {}), record); });
 
 std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words) {

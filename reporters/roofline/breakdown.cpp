@@ -241,12 +241,6 @@ class ComponentList {
     }
     Add(kLevels, sum, worst, "at most, without overlap: " + TextOf(levels));
   }
-  // Adds kDistance, the measured extra time `wanted` [s]; its `how` also lists the levels' times.
-  void AddDistance(double wanted, const std::vector<LevelTime>& levels) {
-    std::string how = "additional time on tensors whose pages do not repeat";
-    if (!levels.empty()) how += "; by the bandwidths " + TextOf(levels);
-    Add(kDistance, wanted, Provenance::kMeasured, how);
-  }
   // Returns all components, also those of 0 s, and the rest of the time as kUnexplained.
   std::vector<Component> Take() {
     components_.push_back({kUnexplained, rest_, rest_from_, "the rest"});
@@ -258,11 +252,6 @@ class ComponentList {
   Provenance rest_from_ = Provenance::kMeasured;  // least trusted provenance of the components
   std::vector<Component> components_;
 };
-
-std::string RegionText(const RegionPass& pass, int threads, double seconds) {
-  return fmt::format("{:.3g} regions on {} threads, {} each", pass.regions.regions, threads,
-                     text::WithPrefix(seconds / pass.regions.regions, "s"));
-}
 
 std::vector<Component> BusyComponents(const BreakdownFacts& facts, double busy) {
   const auto& parallel = facts.parallel;
@@ -285,7 +274,9 @@ std::vector<Component> BusyComponents(const BreakdownFacts& facts, double busy) 
   list.Add(kKernel, kernel.rest, Provenance::kMeasured,
            "the same call on tensors whose pages repeat, so that L2 holds them");
   if (parallel.far_seconds)
-    list.AddDistance(kernel.distance, facts.levels);
+    list.Add(kDistance, kernel.distance, Provenance::kMeasured,
+             "additional time on tensors whose pages do not repeat" +
+                 (facts.levels.empty() ? "" : "; by the bandwidths " + TextOf(facts.levels)));
   else
     list.AddLevels(facts.levels);
   return list.Take();
@@ -299,8 +290,12 @@ std::vector<Component> ComponentsOf(const BreakdownFacts& facts, const RegionPas
     components.push_back({kind, seconds, Provenance::kMeasured, how});
   };
   add(kImbalance, split.imbalance, "");
+  const double regions = pass.regions.regions;
   add(kForkJoin, split.fork_join,
-      split.fork_join > 0 ? RegionText(pass, facts.parallel.threads, split.fork_join) : "");
+      split.fork_join > 0
+          ? fmt::format("{:.3g} regions on {} threads, {} each", regions, facts.parallel.threads,
+                        text::WithPrefix(split.fork_join / regions, "s"))
+          : "");
   add(kSerial, split.serial, "outside of parallel regions");
   add(kCall, split.call, "the time of an empty primitive");
   add(kStolen, split.stolen, "");

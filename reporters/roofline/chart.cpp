@@ -52,15 +52,6 @@ std::string GroupOf(const record::Record& record, Parts parts, const SweepWord& 
   return GroupOf(record, parts, record.options, std::to_string(record.threads.value_or(0)));
 }
 
-std::vector<std::string> WithoutThreads(std::vector<std::string> options) {
-  std::erase_if(options, [](const auto& option) { return option.starts_with("threads"); });
-  return options;
-}
-
-std::string SeriesOf(const record::Record& record) {
-  return fmt::format("{} {} {}", record.library, record.direction, record.type);
-}
-
 struct Candidate {
   std::size_t record;
   double value;
@@ -101,7 +92,8 @@ std::vector<SweepLine> LinesOf(const PlacedRun& run, std::size_t least,
       line.values.push_back(candidate->value);
     }
     if (line.records.size() < least) continue;
-    line.series = SeriesOf(run.file.records[line.records.front()]);
+    const auto& first = run.file.records[line.records.front()];
+    line.series = fmt::format("{} {} {}", first.library, first.direction, first.type);
     lines.push_back(std::move(line));
   }
   return lines;
@@ -115,15 +107,6 @@ Roof RoofOf(std::string_view key, const machine::Ceiling& ceiling) {
           ceiling.sustained_per_second};
 }
 
-// Returns whether the rate falls by more than noise while the intensity rises. Another program then
-// slowed one of the ridge's kernels, each of which was measured only once.
-bool Falls(const std::vector<machine::RidgePoint>& ridge) {
-  constexpr double kNoise = 0.05;  // [1]
-  return std::ranges::adjacent_find(ridge, [](const auto& point, const auto& next) {
-           return next.flops_per_second < (1 - kNoise) * point.flops_per_second;
-         }) != ridge.end();
-}
-
 RoofSet MakeSet(const machine::Machine& machine, const machine::CeilingSet& ceilings, int threads) {
   RoofSet set{.device = machine.device, .machine = machine.name, .threads = threads};
   for (const auto& [pipe, ceiling] : ceilings.flops) set.flops.push_back(RoofOf(pipe, ceiling));
@@ -132,7 +115,15 @@ RoofSet MakeSet(const machine::Machine& machine, const machine::CeilingSet& ceil
     set.bytes.push_back(RoofOf(Key(level), ceiling));
   set.launch_seconds = ceilings.launch_seconds;
   set.ridges = ceilings.ridges;
-  std::erase_if(set.ridges, [](const auto& ridge) { return Falls(ridge.second); });
+  // If the rate falls by more than noise while the intensity rises, another program slowed one of
+  // the ridge's kernels, each of which was measured only once.
+  const auto falls = [](const auto& point, const auto& next) {
+    constexpr double kNoise = 0.05;  // [1]
+    return next.flops_per_second < (1 - kNoise) * point.flops_per_second;
+  };
+  std::erase_if(set.ridges, [&](const auto& ridge) {
+    return std::ranges::adjacent_find(ridge.second, falls) != ridge.second.end();
+  });
   return set;
 }
 
@@ -188,16 +179,6 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, const SweepParameter& pa
   });
 }
 
-std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least) {
-  return LinesOf(run, least, [&](std::size_t i, const record::Record& record) {
-    std::optional<Candidate> candidate;
-    if (!record.threads || !run.places[i].timing) return candidate;
-    const auto group = GroupOf(record, PartsOf(record.problem), WithoutThreads(record.options), "");
-    candidate = {i, static_cast<double>(*record.threads), group, group};
-    return candidate;
-  });
-}
-
 std::optional<double> BatchPerThread(const record::Record& record, const OpVocabulary& words) {
   const auto* word = BatchWord(record, words);
   if (word == nullptr || !record.threads) return std::nullopt;
@@ -205,16 +186,18 @@ std::optional<double> BatchPerThread(const record::Record& record, const OpVocab
   return batch ? std::optional(*batch / *record.threads) : std::nullopt;
 }
 
-std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least) {
+std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least, bool weak) {
   const auto words = WordsOf(run.file.context);
   return LinesOf(run, least, [&](std::size_t i, const record::Record& record) {
     std::optional<Candidate> candidate;
-    const auto share = BatchPerThread(record, words);
-    if (!share || !run.places[i].timing) return candidate;
+    const auto share = weak ? BatchPerThread(record, words) : std::nullopt;
+    if (!record.threads || !run.places[i].timing || (weak && !share)) return candidate;
     auto parts = PartsOf(record.problem);
-    parts.erase(BatchWord(record, words)->key);
-    const auto group = GroupOf(record, parts, WithoutThreads(record.options), "") +
-                       fmt::format("\n{} per thread", *share);
+    if (share) parts.erase(BatchWord(record, words)->key);
+    auto options = record.options;
+    std::erase_if(options, [](const auto& option) { return option.starts_with("threads"); });
+    auto group = GroupOf(record, parts, options, "");
+    if (share) group += fmt::format("\n{} per thread", *share);
     candidate = {i, static_cast<double>(*record.threads), group, group};
     return candidate;
   });

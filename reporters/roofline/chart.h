@@ -35,12 +35,9 @@ std::vector<SweepLine> SweepLines(const PlacedRun& run, std::string_view name,
                                   std::size_t least = 2);
 
 // Returns the lines through the records with a time, placed or not, that differ only in their
-// number of threads (the line's value). Of two records with the same value uses the first.
-std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least = 2);
-
-// Returns the weak-scaling lines: records with a time that differ only in their number of threads
-// (the value) and in a batch proportional to it.
-std::vector<SweepLine> WeakLines(const PlacedRun& run, std::size_t least = 2);
+// number of threads (the line's value). Of two records with the same value uses the first. With
+// `weak` (weak scaling) they also differ in a batch proportional to the threads.
+std::vector<SweepLine> ThreadLines(const PlacedRun& run, std::size_t least = 2, bool weak = false);
 
 // Returns batch / threads [1] of a record, or nullopt if one of the two is unknown.
 std::optional<double> BatchPerThread(const record::Record& record, const OpVocabulary& words);

@@ -232,13 +232,6 @@ void MakeCompact(json& record) {
   });
 }
 
-json ViewJson(const PlaceView& view) {
-  json object = json::object();
-  for (const Level level : view.levels) object["levels"].push_back(Key(level));
-  if (view.tensor_balance) object["balance"] = "tensor";
-  return object;
-}
-
 // Raises the lower end of a noisy time's interval to at least the roof's time, or to the median if
 // that is shorter: without its CPU waits a call may seem faster than its roof allows.
 void BoundByRoof(Placed& placed) {
@@ -331,12 +324,13 @@ std::optional<Breakdown> BreakdownOf(const record::Record& record, const Placeme
 
 json ToJson(const ModelSummary& model, const record::RunFile& file) {
   json object = json::object();
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"suite", &model.suite},         {"op", &model.op},
-      {"device", &model.device},       {"library", &model.library},
-      {"direction", &model.direction}, {"type", &model.type}};
-  for (const auto& [key, text] : parts) PutUnlessEmpty(object, key, *text);
-  if (!model.options.empty()) object["options"] = model.options;
+  const auto& parts = model.parts;
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"suite", &model.suite},         {"op", &parts.op},
+      {"device", &parts.device},       {"library", &parts.library},
+      {"direction", &parts.direction}, {"type", &parts.type}};
+  for (const auto& [key, text] : texts) PutUnlessEmpty(object, key, *text);
+  if (!parts.options.empty()) object["options"] = parts.options;
   object["layers"] = {{"measured", model.layers_measured}, {"total", model.layers_total}};
   object["calls"] = {{"measured", model.calls_measured}, {"total", model.calls_total}};
   PutIfKnown(object, "seconds", model.seconds);
@@ -365,14 +359,14 @@ json ToJson(const ZeroFlopSummary& summary) {
                  {"zero_flop_kernels", summary.zero_flop_kernels},
                  {"seconds", summary.seconds},
                  {"zero_flop_seconds", summary.zero_flop_seconds},
-                 {"zero_flop_time_share", ZeroFlopTimeShare(summary)},
+                 {"zero_flop_time_share", summary.ZeroFlopTimeShare()},
                  {"flops", summary.flops},
-                 {"flops_per_second", FlopsPerSecond(summary)}};
+                 {"flops_per_second", summary.FlopsPerSecond()}};
   PutUnlessEmpty(object, "set", summary.set);
-  PutIfKnown(object, "matrix_share", MatrixShare(summary));
+  PutIfKnown(object, "matrix_share", summary.MatrixShare());
   PutIfKnown(object, "launches", summary.launches);
   PutIfKnown(object, "zero_flop_launches", summary.zero_flop_launches);
-  PutIfKnown(object, "zero_flop_launch_share", ZeroFlopLaunchShare(summary));
+  PutIfKnown(object, "zero_flop_launch_share", summary.ZeroFlopLaunchShare());
   return object;
 }
 
@@ -410,8 +404,9 @@ json ToJson(const PlacedRun& run) {
     whole["machines"].push_back(machine::ToJson(machine));
   for (std::size_t i = 0; i < run.places.size(); ++i)
     whole["records"].push_back(ToJson(run.file.records[i], run.places[i]));
-  if (const auto view = ViewJson(run.view); !view.empty())
-    whole["context"]["dlroof"]["view"] = view;
+  for (const Level level : run.view.levels)
+    whole["context"]["dlroof"]["view"]["levels"].push_back(Key(level));
+  if (run.view.tensor_balance) whole["context"]["dlroof"]["view"]["balance"] = "tensor";
   for (const auto& model : run.models) whole["models"].push_back(ToJson(model, run.file));
   for (const auto& summary : run.zero_flop_kernels) whole["census"].push_back(ToJson(summary));
   return whole;

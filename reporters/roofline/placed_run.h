@@ -27,9 +27,8 @@ struct Opportunity {
 
 // Sums over the layers of one suite whose names differ only in the problem.
 struct ModelSummary {
-  std::string suite;  // "resnet50"
-  std::string op, device, library, direction, type;
-  std::vector<std::string> options;
+  std::string suite;        // "resnet50"
+  record::Record parts;     // what the names share: op, device, library, direction, type, options
   int layers_total = 0;     // [1] different layers in the suite
   int layers_measured = 0;  // [1] different layers with a time
   double calls_total = 0;   // [1] occurrences of all layers in the model
@@ -98,16 +97,21 @@ struct ZeroFlopSummary {
   std::optional<double> zero_flop_launches = 0;  // [1] set if those of all zero-FLOP ones are known
   double flops = 0;                              // [flop] executed
   double matrix_flops = 0;                       // [flop] executed by matrix units
+
+  double FlopsPerSecond() const { return flops / seconds; }                 // [flop/s]
+  double ZeroFlopTimeShare() const { return zero_flop_seconds / seconds; }  // [1]
+  std::optional<double> ZeroFlopLaunchShare() const {                       // [1]
+    if (!launches || *launches <= 0 || !zero_flop_launches) return std::nullopt;
+    return *zero_flop_launches / *launches;
+  }
+  std::optional<double> MatrixShare() const {  // [1] of the executed FLOPs
+    return flops > 0 ? std::optional(matrix_flops / flops) : std::nullopt;
+  }
 };
 
 // Returns a summary of each set with a kernel that executed no FLOPs, in order of appearance.
 // Ignores records without a time or known FLOPs.
 std::vector<ZeroFlopSummary> CountZeroFlopKernels(const std::vector<record::Record>& records);
-
-double ZeroFlopTimeShare(const ZeroFlopSummary& summary);                   // [1]
-double FlopsPerSecond(const ZeroFlopSummary& summary);                      // [flop/s]
-std::optional<double> ZeroFlopLaunchShare(const ZeroFlopSummary& summary);  // [1]
-std::optional<double> MatrixShare(const ZeroFlopSummary& summary);  // [1] of the executed FLOPs
 
 // One record's results, rounded to kWrittenDigits (text.h).
 struct Placed {

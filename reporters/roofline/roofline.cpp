@@ -156,8 +156,6 @@ struct RoofTimes {
       longest = longest == nullptr ? &term : &Longer(*longest, term);
     return longest;
   }
-  // Returns the longer of the compute term and the term of this level.
-  const RoofTerm& Longest(Level level) const { return Longer(*compute, memory.at(level)); }
 };
 
 // Adds a remark if the pipe's roof for this ISA is below the machine's roof of the pipe.
@@ -430,7 +428,7 @@ std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWo
   double roof_seconds = point.compute_seconds;
   for (const auto& [level, memory] : times.memory) {
     point.memory_seconds[level] = memory.seconds;
-    if (times.Longest(level).AtMost()) point.not_validated_levels.push_back(level);
+    if (Longer(*times.compute, memory).AtMost()) point.not_validated_levels.push_back(level);
     if (memory.seconds <= roof_seconds) continue;
     roof_seconds = memory.seconds;
     point.bound = Bound::kMemory;
@@ -446,12 +444,6 @@ std::optional<TimePoint> PlaceInTime(const record::Record& record, const KnownWo
   point.at_least = times.Longest()->AtMost();
   point.specified = times.specified;
   return point;
-}
-
-void AddTimePoint(TimePoint& time) {
-  time.point_compute_seconds = time.compute_seconds * time.times_over_roof;
-  for (const auto& [level, seconds] : time.memory_seconds)
-    time.point_memory_seconds[level] = seconds * time.times_over_roof;
 }
 
 RoofTimes RoofTimesOf(const record::Record& record, const KnownWork& known, double seconds,
@@ -559,7 +551,11 @@ Placement Place(const record::Record& record, const machine::Machine* machine,
       RoofTimesOf(record, known, timing->median, *machine, *ceilings, view, placement);
   placement.classic = PlaceClassic(known, times, *timing);
   placement.time = PlaceInTime(record, known, times, *ceilings, timing->median);
-  if (placement.time) AddTimePoint(*placement.time);
+  if (auto& time = placement.time) {
+    time->point_compute_seconds = time->compute_seconds * time->times_over_roof;
+    for (const auto& [level, seconds] : time->memory_seconds)
+      time->point_memory_seconds[level] = seconds * time->times_over_roof;
+  }
   if (known.flops == nullptr)
     placement.bandwidth = PlaceBandwidth(known, times, *ceilings, timing->median);
   return placement;

@@ -42,6 +42,8 @@ struct ProductFlops {
   double dense = 0;   // including padding; literature and older run files have this count
 };
 
+using NamedFlops = std::function<double(const record::Record& record)>;
+
 struct OpWords {
   std::string noun;              // word for one call of the op, e.g. "convolution"
   std::vector<SweepWord> sweep;  // parameters of its problems, in the order of reports
@@ -49,6 +51,9 @@ struct OpWords {
   std::vector<ProblemRemedy> remedies = {};
   // Returns the FLOPs of a problem, nullopt for an invalid text. Unset for ops without padding.
   std::function<std::optional<ProductFlops>(const std::string& problem)> product_flops = {};
+  // Computes from a record's name the FLOPs [flop], without padding, of the op's matrix products
+  // or, if the op has none, of all its steps. Throws BadInput for an invalid problem. May be empty.
+  NamedFlops named_flops = {};
 };
 using OpVocabulary = std::map<std::string, OpWords, std::less<>>;  // by the op's name
 
@@ -291,12 +296,6 @@ std::string AboveRoofRemark(const LevelUse& use, WrongPart wrong);
 // Returns a sentence that says whether the record's modelled FLOPs include products with padding,
 // or nullopt if the two counts (ProductFlops) are unknown or differ by at most 1 %.
 std::optional<std::string> FlopCountText(const record::Record& record, const OpWords* words);
-
-// Registers a function that computes from a record's name the FLOPs [flop], without padding, of the
-// op's matrix products or, if the op has none, of all its steps. `flops` throws BadInput for an
-// invalid problem. Returns false if the op already has a function.
-using NamedFlops = std::function<double(const record::Record& record)>;
-bool RegisterNamedFlops(const std::string& op, NamedFlops flops);
 
 // If the modelled FLOPs of a record contradict the problem in its name, removes them, adds a
 // counting note and returns what is wrong; otherwise returns nullopt.

@@ -78,25 +78,11 @@ void AddLayer(const record::RunFile& file, std::size_t index, double count, Mode
   AddOpportunity(index, count, timing->median, *time, model.fix_first);
 }
 
-// Computes the model's rates and shares after all layers were added.
-void Finish(double placed_seconds, ModelSummary& model) {
-  if (model.flops) model.flops_per_second = *model.flops / *model.seconds;
-  if (model.roof_seconds) model.roof_fraction = *model.roof_seconds / placed_seconds;
-  KeepLargest(kMaxToFix, model.fix_first);
-}
-
 using IndexByName = std::unordered_map<std::string, std::size_t>;
 
 std::optional<ModelSummary> Summary(const std::string& suite, const Group& group,
                                     const record::RunFile& file, const IndexByName& records) {
-  const record::Record& parts = group.parts;
-  ModelSummary model{.suite = suite,
-                     .op = parts.op,
-                     .device = parts.device,
-                     .library = parts.library,
-                     .direction = parts.direction,
-                     .type = parts.type,
-                     .options = parts.options};
+  ModelSummary model{.suite = suite, .parts = group.parts};
   double placed_seconds = 0;
   bool any = false;
   for (const auto& layer : group.layers) {
@@ -108,7 +94,9 @@ std::optional<ModelSummary> Summary(const std::string& suite, const Group& group
     AddLayer(file, found->second, layer.count, model, placed_seconds);
   }
   if (!any) return std::nullopt;
-  Finish(placed_seconds, model);
+  if (model.flops) model.flops_per_second = *model.flops / *model.seconds;
+  if (model.roof_seconds) model.roof_fraction = *model.roof_seconds / placed_seconds;
+  KeepLargest(kMaxToFix, model.fix_first);
   return model;
 }
 
@@ -228,23 +216,6 @@ std::string HeuristicText(const HeuristicSummary& summary) {
     text += fmt::format("more than {:g}x on {} of {}, {} at most ({})", kHeuristicLoss,
                         summary.slower, summary.benchmarks, worst, summary.worst);
   return text + fmt::format(", {:.2f}x in the median", summary.median);
-}
-
-double ZeroFlopTimeShare(const ZeroFlopSummary& summary) {
-  return summary.zero_flop_seconds / summary.seconds;
-}
-
-double FlopsPerSecond(const ZeroFlopSummary& summary) { return summary.flops / summary.seconds; }
-
-std::optional<double> ZeroFlopLaunchShare(const ZeroFlopSummary& summary) {
-  if (!summary.launches || *summary.launches <= 0 || !summary.zero_flop_launches)
-    return std::nullopt;
-  return *summary.zero_flop_launches / *summary.launches;
-}
-
-std::optional<double> MatrixShare(const ZeroFlopSummary& summary) {
-  if (summary.flops <= 0) return std::nullopt;
-  return summary.matrix_flops / summary.flops;
 }
 
 }  // namespace dlroof::roofline

@@ -241,8 +241,37 @@ std::pair<std::string, std::vector<SweepLine>> LinesAlong(const PlacedRun& run,
         return {parameter.word.name, std::move(found)};
     return {std::string(kAlongThreads), {}};
   }
-  if (along == kAlongWeak) return {std::string(along), WeakLines(run, least)};
+  if (along == kAlongWeak) return {std::string(along), ThreadLines(run, least, true)};
   return {std::string(along), SweepLines(run, along, least)};
+}
+
+constexpr double kIdealWithin = 0.05;  // [1] largest change of the cost that counts as no change
+
+// Returns the loss as a share of the larger cost [1], negative for a gain.
+double TotalShare(const Loss& loss) { return loss.Share(loss.Total()); }
+
+// Returns e.g. "8 threads are 4.10x as fast as 1 thread, 51 % of ideal".
+std::string RateText(const Trajectory& trajectory, const TrajectoryStep& step) {
+  const auto& to = trajectory.points.back();
+  const auto name = ValueText(trajectory, to.value),
+             from = ValueText(trajectory, trajectory.points.front().value);
+  const auto ratio = text::ThreeDigits(step.rate_ratio);
+  if (trajectory.along != kAlongThreads)
+    return fmt::format("{} has {}x the FLOP/s of {}", name, ratio, from);
+  return fmt::format("{} {} {}x as fast as {}, {:.0f} % of ideal", name,
+                     to.value == 1 ? "is" : "are", ratio, from,
+                     100 * step.loss.before / step.loss.after);
+}
+
+// Returns whether the 95 % intervals of the costs overlap; without one, a cost is taken as exact.
+bool WithinIntervals(const TrajectoryPoint& first, const TrajectoryPoint& second) {
+  const auto interval = [](const TrajectoryPoint& point) {
+    const double scale = point.cost.Cost() / point.seconds;
+    const auto [low, high] = point.ci95.value_or(std::pair(point.seconds, point.seconds));
+    return std::pair(low * scale, high * scale);
+  };
+  const auto a = interval(first), b = interval(second);
+  return a.first <= b.second && b.first <= a.second;
 }
 
 }  // namespace
@@ -300,39 +329,6 @@ std::string SharedName(const std::vector<Trajectory>& trajectories) {
     if (shared[i]) parts.push_back(PartsOf(trajectories.front().name)[i]);
   return fmt::format("{}", fmt::join(parts, "/"));
 }
-
-namespace {
-
-constexpr double kIdealWithin = 0.05;  // [1] largest change of the cost that counts as no change
-
-// Returns the loss as a share of the larger cost [1], negative for a gain.
-double TotalShare(const Loss& loss) { return loss.Share(loss.Total()); }
-
-// Returns e.g. "8 threads are 4.10x as fast as 1 thread, 51 % of ideal".
-std::string RateText(const Trajectory& trajectory, const TrajectoryStep& step) {
-  const auto& to = trajectory.points.back();
-  const auto name = ValueText(trajectory, to.value),
-             from = ValueText(trajectory, trajectory.points.front().value);
-  const auto ratio = text::ThreeDigits(step.rate_ratio);
-  if (trajectory.along != kAlongThreads)
-    return fmt::format("{} has {}x the FLOP/s of {}", name, ratio, from);
-  return fmt::format("{} {} {}x as fast as {}, {:.0f} % of ideal", name,
-                     to.value == 1 ? "is" : "are", ratio, from,
-                     100 * step.loss.before / step.loss.after);
-}
-
-// Returns whether the 95 % intervals of the costs overlap; without one, a cost is taken as exact.
-bool WithinIntervals(const TrajectoryPoint& first, const TrajectoryPoint& second) {
-  const auto interval = [](const TrajectoryPoint& point) {
-    const double scale = point.cost.Cost() / point.seconds;
-    const auto [low, high] = point.ci95.value_or(std::pair(point.seconds, point.seconds));
-    return std::pair(low * scale, high * scale);
-  };
-  const auto a = interval(first), b = interval(second);
-  return a.first <= b.second && b.first <= a.second;
-}
-
-}  // namespace
 
 std::string DiagnosisText(const Trajectory& trajectory) {
   const auto& points = trajectory.points;

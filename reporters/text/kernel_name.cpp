@@ -222,11 +222,6 @@ std::string Assembled(const Parts& parts, std::string_view path) {
   return Finished(std::move(text));
 }
 
-// Drops an end "_execute_segment_k_off_kernel__5x_cudnn", which most cuDNN kernels' names have.
-std::string WithoutCommonEnd(const std::string& function) {
-  return function.substr(0, function.find("_execute_"));
-}
-
 bool Fits(const std::string& text, int width) { return TextWidth(text) <= width; }
 
 // Drops trailing template arguments until the name fits. Shortens the last remaining argument in
@@ -290,7 +285,9 @@ std::string ShortKernelName(std::string_view name, int width) {
   if (auto text = Assembled(parts, ""); Fits(text, width)) return text;
   for (auto& argument : parts.arguments) argument = WithoutNested(argument);
   if (auto text = WithFewerArguments(parts, width)) return *text;
-  return ShortenMiddle(WithoutCommonEnd(Finished(parts.function)), width);
+  // Drops an end "_execute_segment_k_off_kernel__5x_cudnn", which most cuDNN kernels' names have.
+  const auto function = Finished(parts.function);
+  return ShortenMiddle(function.substr(0, function.find("_execute_")), width);
 }
 
 std::vector<std::string> ShortKernelNames(const std::vector<std::string>& names, int width) {

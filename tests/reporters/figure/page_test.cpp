@@ -27,17 +27,13 @@ using testing::AllOf, testing::HasSubstr, testing::Not;
 #define NEED_PLOTLY() \
   if (!PlotlyScript()) GTEST_SKIP() << "built without plotly.js"
 
-std::string Page(const roofline::PlacedRun& run) {
-  std::ostringstream out;
-  WritePage(run, out);
-  return out.str();
-}
-
 std::string Page(const json& content) {
   std::ostringstream out;
   WritePage(content, out);
   return out.str();
 }
+
+std::string Page(const roofline::PlacedRun& run) { return Page(PageContent(run)); }
 
 std::string Content(const std::string& page) {
   const std::string open = R"(<script type="application/json" id="content">)";

@@ -1,8 +1,7 @@
-#include "reporters/record/changes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reporters/record/run_context.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof::record {

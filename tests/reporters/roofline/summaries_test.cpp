@@ -74,7 +74,7 @@ TEST(SummarizeModels, SumsEachLayerTimesItsOccurrences) {
   ASSERT_EQ(models.size(), 1U);
   const auto& net = models[0];
   EXPECT_EQ(net.suite, "net");
-  EXPECT_EQ(net.op + "/" + net.direction + "/" + net.type, "Conv2D/fwd/f32");
+  EXPECT_EQ(net.parts.op + "/" + net.parts.direction + "/" + net.parts.type, "Conv2D/fwd/f32");
   EXPECT_EQ(net.layers_measured, 3);
   EXPECT_EQ(net.layers_total, 3);
   EXPECT_EQ(net.calls_measured, 6);
@@ -133,11 +133,11 @@ TEST(SummarizeModels, HasAModelPerDirectionTypeAndOptionThatWasRun) {
       FileOf({suite}, {Layer("fwd/f32/a/relu", 1, 1, 1), Layer("fwd/f32/a", 1, 1, 1),
                        Layer("bwd_data/f32/a", 1, 1, 1)}));
   ASSERT_EQ(models.size(), 3U) << "bf16 has no record";
-  EXPECT_EQ(models[0].options.size(), 0U);
+  EXPECT_EQ(models[0].parts.options.size(), 0U);
   EXPECT_EQ(models[0].layers_total, 2);
-  EXPECT_EQ(models[1].options, std::vector<std::string>{"relu"});
+  EXPECT_EQ(models[1].parts.options, std::vector<std::string>{"relu"});
   EXPECT_EQ(models[1].layers_total, 1);
-  EXPECT_EQ(models[2].direction, "bwd_data");
+  EXPECT_EQ(models[2].parts.direction, "bwd_data");
 }
 
 // Roofs: a 2 x 1 s, a limit; b 1 s.
