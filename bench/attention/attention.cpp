@@ -211,10 +211,9 @@ CudnnAttentionCase ReadCudnnCase(const workload::BenchmarkName& name) {
 namespace {
 
 std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
-  auto problem = ParseAttention(name.problem);
-  if (!problem.lengths.empty()) throw Unsupported("the problem has a length for each sequence");
-  problem.b = batch;
-  return ToText(ParseAttention(ToText(problem)));
+  if (!ParseAttention(name.problem).lengths.empty())
+    throw Unsupported("the problem has a length for each sequence");
+  return workload::WithBatch("b", ParseAttention)(name, batch);
 }
 
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(

@@ -127,7 +127,7 @@ namespace {
      .directions = {"fwd", "bwd_data", "bwd_weights"},
      .templates = "Conv2D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Conv2D/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
-     .with_batch = WithBatch<ParseConv2d>,
+     .with_batch = workload::WithBatch("n", ParseConv2d),
      .variants = {{"layout", {"nchw", "nhwc"}, "source and destination in this layout"},
                   {"algorithm",
                    {"auto", "winograd", "best"},

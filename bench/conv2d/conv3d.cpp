@@ -252,7 +252,7 @@ Conv3dCase ReadCase(const workload::BenchmarkName& name,
      .directions = {"fwd", "bwd_data", "bwd_weights"},
      .templates = "Conv3D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Conv3D/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
-     .with_batch = WithBatch<ParseConv3d>});
+     .with_batch = workload::WithBatch("n", ParseConv3d)});
 
 workload::Workload Read(const workload::BenchmarkName& name) {
   return {.repro = ConvBenchdnn(ReadOnednnConv3dCase(name))};

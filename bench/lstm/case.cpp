@@ -433,12 +433,6 @@ std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
 
 namespace {
 
-std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
-  auto problem = ParseLstmProblem(name.problem);
-  problem.n = batch;
-  return ToText(ParseLstmProblem(ToText(problem)));
-}
-
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "LSTM",
      .words =
@@ -449,7 +443,7 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .benchdnn = {&kRnnDriver},
      .directions = {"fwd_inference", "fwd_training", "bwd"},
      .templates = "LSTM/cpu/onednn/{fwd_inference,fwd_training,bwd}/{f32,bf16}/*\n",
-     .with_batch = WithBatch,
+     .with_batch = workload::WithBatch("n", ParseLstmProblem),
      .named_flops =
          [](const record::Record& record) {
            const auto direction = ValueIn(kDirections, record.direction);

@@ -166,9 +166,7 @@ namespace {
 std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
   if (!workload::HasOption(name, "ip"))
     throw Unsupported("a matrix product does not say which of its sizes is the batch (ip does)");
-  auto problem = ParseMatmul(name.problem);
-  problem.m = batch;
-  return ToText(ParseMatmul(ToText(problem)));
+  return workload::WithBatch("m", ParseMatmul)(name, batch);
 }
 
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(

@@ -159,12 +159,6 @@ workload::ProductOutput<double> Output(const GroupedCase& /*grouped*/, const Arr
 [[maybe_unused]] const bool reference_registered = workload::RegisterLoops<GroupedCase>(
     "GroupedMatmul", {ReadCase, {}, FilledArrays, RunLoops, Output});
 
-std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
-  auto problem = ParseGrouped(name.problem);
-  problem.m = batch;
-  return ToText(ParseGrouped(ToText(problem)));
-}
-
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "GroupedMatmul",
      .words = {"grouped product",
@@ -172,7 +166,7 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .flop_convention = "2*M*N*K, whatever the routing",
      .directions = {"fwd"},
      .templates = "GroupedMatmul/cpu/onednn/fwd/{f32,bf16}/*\n",
-     .with_batch = WithBatch,
+     .with_batch = workload::WithBatch("m", ParseGrouped),
      .named_flops = [](const record::Record& record) {
        const auto p = ParseGrouped(record.problem);
        return static_cast<double>(2 * p.m * p.n * p.k);

@@ -278,6 +278,17 @@ Workload CheckedWorkload(const BenchmarkName& name) {
   return {};
 }
 
+// Returns an Op::with_batch of problems whose texts have the batch size behind this key. Calls
+// parse(text, 0), which throws BadInput if the new problem is invalid.
+template <class Parse>
+auto WithBatch(const std::string& key, Parse parse) {
+  return [key, parse](const BenchmarkName& name, int64_t batch) {
+    auto text = roofline::WithValue(name.problem, {"batch", key}, std::to_string(batch)).front();
+    parse(text, 0);
+    return text;
+  };
+}
+
 // Returns the workload of a name. The last options of every name may be "threadsN" and then "cold"
 // or "cold-weights". Throws BadInput if ParseBenchmarkName or the backend rejects the name, or for
 // an unknown op, device or library (the message lists the known ones). If the build lacks the
