@@ -334,6 +334,10 @@ BenchmarkName ParseBenchmarkName(const std::string& text) {
     throw BadInput({.column = static_cast<int>(text.size()) + 1},
                    "expected op/device/library/direction/type/problem, got {} part{}", parts.size(),
                    parts.size() == 1 ? "" : "s");
+  return NameOfParts(parts);
+}
+
+BenchmarkName NameOfParts(const std::vector<std::string>& parts) {
   const std::vector<std::string> options(parts.begin() + kParts, parts.end());
   return {parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], options};
 }

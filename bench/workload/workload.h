@@ -85,6 +85,8 @@ std::string ToText(const BenchmarkName& name);
 // for fewer than six parts, an empty part, or a character outside [A-Za-z0-9_.:+-]. Does not check
 // the op, the library and the problem; MakeWorkload does.
 BenchmarkName ParseBenchmarkName(const std::string& text);
+// Returns the name with these parts, at least six, in the order of its text.
+BenchmarkName NameOfParts(const std::vector<std::string>& parts);
 
 // Returns the name with `value` as the new size of `parameter` ("batch") in its problem. A square
 // image or kernel stays square, and the padding does not change. Throws BadInput for an invalid

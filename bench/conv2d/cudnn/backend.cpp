@@ -42,11 +42,10 @@ void RequireMemory(const GraphSpec& graph, const std::string& what) {
   cuda::RequireDeviceMemory(TensorBytes(graph), what);
 }
 
-// An executable plan with its proposal and its variant pack (the pointers to tensors, workspace).
+// An executable plan with its proposal.
 struct Candidate {
   Proposal proposal;
   Plan plan;
-  cudnn::Descriptor pack;
 };
 
 class Call {
@@ -59,8 +58,7 @@ class Call {
   // Returns a function that starts the call on copies of its tensors (GpuCapabilities::on_copies).
   // Not for `padded` calls.
   std::function<void(void*)> Moved(const std::map<const void*, void*>& copies) const {
-    const auto pack = std::make_shared<cudnn::Descriptor>(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    Point(*pack, copies);
+    const auto pack = std::make_shared<cudnn::Descriptor>(PackOf(copies));
     return [this, pack](void* on) { Execute(Chosen().plan, *pack, on); };
   }
   void Run() const { Run(Chosen()); }
@@ -81,9 +79,7 @@ class Call {
  private:
   const Candidate& Chosen() const { return candidates_.front(); }
 
-  void Execute(const Candidate& candidate, void* on) const {
-    Execute(candidate.plan, candidate.pack, on);
-  }
+  void Execute(const Candidate& candidate, void* on) const { Execute(candidate.plan, *pack_, on); }
   void Execute(const Plan& plan, const cudnn::Descriptor& pack, void* on) const {
     const bool cuts = request_.conv.direction == ProductDirection::kBackwardData;
     if (plain_source_ && !cuts) CopyPadding(on, true);
@@ -103,7 +99,7 @@ class Call {
   std::optional<Candidate> Try(Proposal& proposal, workload::Failure& failure) const;
   bool NextCandidate();
   void Pack();
-  void Point(cudnn::Descriptor& pack, const std::map<const void*, void*>& copies = {}) const;
+  cudnn::Descriptor PackOf(const std::map<const void*, void*>& copies = {}) const;
   void KeepOnly(size_t candidate);
   void TakeFirstThatRuns();
   void TakeFastest();
@@ -128,6 +124,7 @@ class Call {
   std::vector<workload::Failure> modes_;     // of broken heuristics
   int64_t workspace_limit_ = 0;              // [byte]
   std::vector<Candidate> candidates_;
+  std::optional<cudnn::Descriptor> pack_;  // of all candidates
   PlanChoice choice_;
   std::optional<double> heuristic_over_best_;
   std::vector<record::WrongEngine> wrong_engines_;  // kBest: faster plans that are wrong
@@ -211,8 +208,7 @@ std::optional<Candidate> Call::Try(Proposal& proposal, workload::Failure& failur
         fmt::format("workspace above {:.2g} GB", static_cast<double>(workspace_limit_) / 1e9);
     return std::nullopt;
   }
-  return Candidate{std::move(proposal), std::move(*plan),
-                   cudnn::Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)};
+  return Candidate{std::move(proposal), std::move(*plan)};
 }
 
 // Appends the next usable proposal to the candidates. Returns false if no proposal is left.
@@ -230,11 +226,12 @@ void Call::Pack() {
   int64_t most = 0;
   for (const auto& candidate : candidates_) most = std::max(most, candidate.plan.workspace_bytes);
   if (most > 0) workspace_.emplace(static_cast<size_t>(most));
-  for (auto& candidate : candidates_) Point(candidate.pack);
+  pack_.emplace(PackOf());
 }
 
-// Sets the pointers of a variant pack: tensors, or their copies, and workspace.
-void Call::Point(cudnn::Descriptor& pack, const std::map<const void*, void*>& copies) const {
+// Returns a variant pack for all plans: the pointers to tensors, or their copies, and to workspace.
+cudnn::Descriptor Call::PackOf(const std::map<const void*, void*>& copies) const {
+  cudnn::Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   const void* const space = workspace_ ? workspace_->get() : nullptr;
   std::vector<int64_t> ids;
   std::vector<const void*> pointers;
@@ -248,12 +245,12 @@ void Call::Point(cudnn::Descriptor& pack, const std::map<const void*, void*>& co
            static_cast<int64_t>(pointers.size()), pointers.data());
   pack.Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &space);
   pack.Finalize("the pointers of a convolution");
+  return pack;
 }
 
 // Removes all other candidates. Shrinks the shared workspace, which may take gigabytes, to fit.
 void Call::KeepOnly(size_t candidate) {
   Candidate chosen = std::move(candidates_[candidate]);
-  chosen.pack = cudnn::Descriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   candidates_.clear();
   candidates_.push_back(std::move(chosen));
   workspace_.reset();
@@ -324,7 +321,7 @@ void Call::TakeFastest() {
   choice_.timed = plans.size();
   choice_.wrong = fastest.wrong.size();
   for (const size_t wrong : fastest.wrong) {
-    const auto& [proposal, plan, pack] = candidates_[wrong];
+    const auto& [proposal, plan] = candidates_[wrong];
     wrong_engines_.push_back({DescribeEngine(proposal.config, plan.workspace_bytes),
                               workload::DifferenceText(found[wrong])});
   }
