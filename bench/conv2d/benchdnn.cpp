@@ -186,20 +186,23 @@ std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
   return options;
 }
 
+std::array<suites::BenchdnnLetter, 22> LettersOf(BenchdnnConv& p) {
+  auto& [d, h, w] = p.axes;
+  return {{{"g", &p.groups},    {"mb", &p.images},  {"ic", &p.in_channels}, {"oc", &p.out_channels},
+           {"id", &d.input},    {"ih", &h.input},   {"iw", &w.input},       {"od", &d.output},
+           {"oh", &h.output},   {"ow", &w.output},  {"kd", &d.filter},      {"kh", &h.filter},
+           {"kw", &w.filter},   {"sd", &d.stride},  {"sh", &h.stride},      {"sw", &w.stride},
+           {"pd", &d.padding},  {"ph", &h.padding}, {"pw", &w.padding},     {"dd", &d.dilation},
+           {"dh", &h.dilation}, {"dw", &w.dilation}}};
+}
+
 // Parses a problem. Defaults: 2 images, 1 group, stride 1, no dilation, w as h, both as d. A
 // missing output size is computed from the padding (default 0), a missing padding from the output
 // size. Throws BadInput for an unknown key, a number above 2^31-1, a missing size, or no output.
 BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   BenchdnnConv p;
   auto& [d, h, w] = p.axes;
-  const std::array<suites::BenchdnnLetter, 22> letters = {
-      {{"g", &p.groups},    {"mb", &p.images},  {"ic", &p.in_channels}, {"oc", &p.out_channels},
-       {"id", &d.input},    {"ih", &h.input},   {"iw", &w.input},       {"od", &d.output},
-       {"oh", &h.output},   {"ow", &w.output},  {"kd", &d.filter},      {"kh", &h.filter},
-       {"kw", &w.filter},   {"sd", &d.stride},  {"sh", &h.stride},      {"sw", &w.stride},
-       {"pd", &d.padding},  {"ph", &h.padding}, {"pw", &w.padding},     {"dd", &d.dilation},
-       {"dh", &h.dilation}, {"dw", &w.dilation}}};
-  suites::ReadLetters(text, letters);
+  suites::ReadLetters(text, LettersOf(p));
   suites::RequireLetter(p.groups, "g");
   suites::RequireLetter(p.in_channels, "ic");
   suites::RequireLetter(p.out_channels, "oc");
@@ -228,12 +231,10 @@ suites::BenchdnnName ConvName(std::string_view text, const suites::BenchdnnChoic
       std::move(*ours), OurOptions(choice, direction)});
 }
 
-// Returns whether the text begins like a conv problem. The keys omit "mb", which all drivers have.
+// Returns whether the text begins like a conv problem.
 bool BeginsProblem(std::string_view text) {
-  static constexpr std::array<std::string_view, 21> kKeys = {
-      "g",  "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd", "kh",
-      "kw", "sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw"};
-  return suites::BeginsWithLetter(text, kKeys);
+  BenchdnnConv p;
+  return suites::BeginsWithLetter(text, LettersOf(p));
 }
 
 std::string ProblemText(const Conv2dProblem& p) {

@@ -79,10 +79,7 @@ std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_vie
 
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities) {
-  Conv2dCase conv;
-  workload::ReadProductCase(
-      name, capabilities, [&](int column) { conv.problem = ParseConv2d(name.problem, column); },
-      conv);
+  auto conv = workload::ReadProductCase<Conv2dCase>(name, capabilities, ParseConv2d);
   if (workload::HasOption(name, "nchw")) conv.layout = Conv2dLayout::kNchw;
   if (workload::HasOption(name, "nhwc")) conv.layout = Conv2dLayout::kNhwc;
   if (workload::HasOption(name, "auto")) conv.algorithm = Conv2dAlgorithm::kAuto;

@@ -224,10 +224,7 @@ namespace {
 
 Conv3dCase ReadCase(const workload::BenchmarkName& name,
                     const workload::ProductCapabilities& capabilities) {
-  Conv3dCase conv;
-  workload::ReadProductCase(
-      name, capabilities, [&](int column) { conv.problem = ParseConv3d(name.problem, column); },
-      conv);
+  auto conv = workload::ReadProductCase<Conv3dCase>(name, capabilities, ParseConv3d);
   CheckVariant(name, conv);
   return conv;
 }

@@ -301,7 +301,6 @@ CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& full) {
                             true,
                             {{"bias"}, {"relu"}, {"nchw"}, {"padded"}, {"best", "engineN"}}});
   auto& conv = request.conv;
-  if (conv.type == "tf32") conv.fpmath = "tf32-truncated";
   if (conv.layout == Conv2dLayout::kAny) conv.layout = Conv2dLayout::kNhwc;
   request.padded = workload::HasOption(name, "padded");
   if (!HasPadding(conv.problem))

@@ -19,8 +19,7 @@ Arrays FilledArrays(const Conv2dCase& conv, const workload::ProductInputs& input
 }
 
 workload::ProductOutput<double> Output(const Conv2dCase& conv, const Arrays& arrays) {
-  if (conv.direction == ProductDirection::kForward) return {arrays.destination};
-  if (conv.direction == ProductDirection::kBackwardWeights) return {arrays.weights, arrays.bias};
+  if (conv.direction != ProductDirection::kBackwardData) return workload::OutputOf(conv, arrays);
   std::vector<double> plain(static_cast<size_t>(SizesOf(conv).source));
   ForEachSource(conv.problem, [&](int64_t to, int64_t from) {
     plain[static_cast<size_t>(to)] = arrays.source[static_cast<size_t>(from)];
@@ -29,7 +28,7 @@ workload::ProductOutput<double> Output(const Conv2dCase& conv, const Arrays& arr
 }
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterLoops<Conv2dCase>(
-    "Conv2D", {ReadConv2dCase, {{"bias"}, {"relu"}}, FilledArrays, RunConv2dCase<double>, Output});
+    "Conv2D", {ReadConv2dCase, {{"bias"}, {"relu"}}, RunConv2dCase<double>, FilledArrays, Output});
 
 }  // namespace
 }  // namespace dlroof::conv2d

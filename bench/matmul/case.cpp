@@ -118,10 +118,7 @@ std::string_view TypeOf(const workload::ProductTypes& types, Matrix matrix) {
 
 MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities) {
-  MatmulCase matmul;
-  workload::ReadProductCase(
-      name, capabilities, [&](int column) { matmul.problem = ParseMatmul(name.problem, column); },
-      matmul);
+  auto matmul = workload::ReadProductCase<MatmulCase>(name, capabilities, ParseMatmul);
   matmul.ip = workload::HasOption(name, "ip");
   matmul.any = workload::HasOption(name, "any");
   matmul.zero_points = workload::HasOption(name, "zero-points");
@@ -240,7 +237,6 @@ MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name) {
   auto matmul = ReadMatmulCase(name, capabilities);
   matmul.scaling = ScalingOf(name);
   CheckScaling(name, matmul);
-  if (matmul.type == "tf32") matmul.fpmath = "tf32-truncated";
   return matmul;
 }
 

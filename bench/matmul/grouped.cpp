@@ -123,23 +123,11 @@ namespace {
 
 GroupedCase ReadCase(const workload::BenchmarkName& name,
                      const workload::ProductCapabilities& capabilities) {
-  GroupedCase grouped;
   workload::RequireDirection(name, {"fwd"});
-  workload::ReadProductCase(
-      name, capabilities, [&](int column) { grouped.problem = ParseGrouped(name.problem, column); },
-      grouped);
-  return grouped;
+  return workload::ReadProductCase<GroupedCase>(name, capabilities, ParseGrouped);
 }
 
-using Arrays = workload::ProductArrays<double>;
-
-Arrays FilledArrays(const GroupedCase& grouped, const workload::ProductInputs& inputs) {
-  return {{inputs.source.begin(), inputs.source.end()},
-          {inputs.weights.begin(), inputs.weights.end()},
-          std::vector<double>(static_cast<size_t>(SizesOf(grouped).destination))};
-}
-
-void RunLoops(const GroupedCase& grouped, Arrays& arrays) {
+void RunLoops(const GroupedCase& grouped, workload::ProductArrays<double>& arrays) {
   const auto& p = grouped.problem;
   int64_t row = 0, expert = 0;
   for (const auto rows : RowsOfExperts(p)) {
@@ -152,12 +140,8 @@ void RunLoops(const GroupedCase& grouped, Arrays& arrays) {
   }
 }
 
-workload::ProductOutput<double> Output(const GroupedCase& /*grouped*/, const Arrays& arrays) {
-  return {arrays.destination};
-}
-
-[[maybe_unused]] const bool reference_registered = workload::RegisterLoops<GroupedCase>(
-    "GroupedMatmul", {ReadCase, {}, FilledArrays, RunLoops, Output});
+[[maybe_unused]] const bool reference_registered =
+    workload::RegisterLoops<GroupedCase>("GroupedMatmul", {ReadCase, {}, RunLoops});
 
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "GroupedMatmul",
@@ -196,9 +180,7 @@ GroupedCase ReadOnednnGroupedCase(const workload::BenchmarkName& name) {
 }
 
 GroupedCase ReadCublasltGroupedCase(const workload::BenchmarkName& name) {
-  auto grouped = ReadCase(name, {{"f32", "tf32", "f16", "bf16"}, false, {}});
-  if (grouped.type == "tf32") grouped.fpmath = "tf32-truncated";
-  return grouped;
+  return ReadCase(name, {{"f32", "tf32", "f16", "bf16"}, false, {}});
 }
 
 GroupedCase ReadCudnnGroupedCase(const workload::BenchmarkName& name) {

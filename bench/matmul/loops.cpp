@@ -115,29 +115,10 @@ workload::ProductResult ResultOf(const MatmulCase& matmul, const workload::Produ
 
 namespace {
 
-using Arrays = workload::ProductArrays<double>;
-
-Arrays FilledArrays(const MatmulCase& matmul, const workload::ProductInputs& inputs) {
-  auto arrays = ZeroMatrices<double>(matmul.problem);
-  for (const Matrix matrix : {Matrix::kA, Matrix::kB, Matrix::kC}) {
-    const auto& from = MatrixOf(inputs, matrix);
-    std::ranges::copy(from, MatrixOf(arrays, matrix).begin());
-  }
-  arrays.bias.assign(inputs.bias.begin(), inputs.bias.end());
-  arrays.addend.assign(inputs.addend.begin(), inputs.addend.end());
-  return arrays;
-}
-
-workload::ProductOutput<double> Output(const MatmulCase& matmul, const Arrays& arrays) {
-  return {MatrixOf(arrays, ProductOf(matmul).result)};
-}
-
 [[maybe_unused]] const bool reference_registered = workload::RegisterLoops<MatmulCase>(
     "Matmul", {ReadMatmulCase,
                {{"bias"}, {"sum"}, {"relu", "gelu_erf", "gelu_tanh"}},
-               FilledArrays,
-               RunMatmulCase<double>,
-               Output});
+               RunMatmulCase<double>});
 
 }  // namespace
 }  // namespace dlroof::matmul

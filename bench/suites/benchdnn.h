@@ -171,8 +171,9 @@ std::vector<int64_t> ReadSizes(std::string_view text, size_t& at);
 // or, in batch files, a quotation mark), or before "_" and text that benchdnn ignores.
 void ExpectName(std::string_view text, size_t at);
 
-// Returns whether a descriptor begins with one of the keys, perhaps after "mb" and its number.
-bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys);
+// Returns whether a descriptor begins with one of the keys, perhaps after "mb" and its number. The
+// key "mb" itself does not count, because all drivers have it.
+bool BeginsWithLetter(std::string_view text, std::span<const BenchdnnLetter> letters);
 
 // Returns benchdnn's arguments that time the logged primitive: "--conv --mode=P --dir=FWD_D ...".
 // Layouts chosen by the library and blocked layouts become "any". Returns nullopt if benchdnn has

@@ -168,7 +168,7 @@ void ReadProductCase(const BenchmarkName& name, const ProductCapabilities& capab
   for (const auto function : kEltwises)
     if (HasOption(name, Key(function))) read.eltwise = function;
   read.scales = HasOption(name, "scales");
-  read.fpmath = FpmathOf(name);
+  read.fpmath = name.type == "tf32" ? "tf32-truncated" : FpmathOf(name);
   RefusePostOps(name, read);
   if (!IsInt8(read.types) && !HasCompressedWeights(read.types))
     RefuseOption(name, "scales", "needs integer types");
@@ -341,6 +341,24 @@ void RequireLoopsMemory(const ProductCase& product, const ProductSizes& sizes) {
   RequireHostMemory(
       kBytes * static_cast<double>(sizes.source + sizes.weights + sizes.destination + addend),
       sizes.problem);
+}
+
+ProductArrays<double> ArraysOf(const ProductInputs& inputs, const ProductSizes& sizes) {
+  const auto filled = [](std::vector<double> values, int64_t count) {
+    values.resize(static_cast<size_t>(count));
+    return values;
+  };
+  return {filled({inputs.source.begin(), inputs.source.end()}, sizes.source),
+          filled({inputs.weights.begin(), inputs.weights.end()}, sizes.weights),
+          filled({inputs.destination.begin(), inputs.destination.end()}, sizes.destination),
+          {inputs.bias.begin(), inputs.bias.end()},
+          {inputs.addend.begin(), inputs.addend.end()}};
+}
+
+ProductOutput<double> OutputOf(const ProductCase& product, const ProductArrays<double>& arrays) {
+  if (product.direction == ProductDirection::kForward) return {arrays.destination};
+  if (product.direction == ProductDirection::kBackwardData) return {arrays.source};
+  return {arrays.weights, arrays.bias};
 }
 
 PreparedCall PreparedLoops(std::function<void()> run, const ProductArrays<double>& arrays,
