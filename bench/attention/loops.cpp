@@ -185,7 +185,7 @@ workload::PreparedCall PrepareLoops(const workload::BenchmarkName& name,
 }
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
-    {"Attention", "cpu", "reference", workload::CheckedWorkload<Read>, std::nullopt, PrepareLoops});
+    {"Attention", "cpu", "reference", workload::CheckedWorkload(Read), std::nullopt, PrepareLoops});
 
 }  // namespace
 

@@ -258,7 +258,7 @@ workload::Workload Read(const workload::BenchmarkName& name) {
 [[maybe_unused]] const bool backends_registered =
     workload::RegisterBackend({"Conv3D", "cpu", "onednn", Read, "oneDNN 3.2 or newer"}) &&
     workload::RegisterBackend({"Conv3D", "gpu", "cudnn",
-                               workload::CheckedWorkload<ReadCudnnConv3dCase>, "the CUDA module"});
+                               workload::CheckedWorkload(ReadCudnnConv3dCase), "the CUDA module"});
 
 }  // namespace
 

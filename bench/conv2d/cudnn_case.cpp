@@ -393,6 +393,6 @@ GraphSpec GraphOf(const CudnnConv2dCase& request) {
 
 namespace {
 [[maybe_unused]] const bool cudnn_case_registered = workload::RegisterBackend(
-    {"Conv2D", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnConv2dCase>, "the CUDA module"});
+    {"Conv2D", "gpu", "cudnn", workload::CheckedWorkload(ReadCudnnConv2dCase), "the CUDA module"});
 }  // namespace
 }  // namespace dlroof::conv2d

@@ -243,7 +243,7 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
 }
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
-    {"LSTM", "cpu", "reference", workload::CheckedWorkload<ReadRequest>, std::nullopt, Prepare});
+    {"LSTM", "cpu", "reference", workload::CheckedWorkload(ReadRequest), std::nullopt, Prepare});
 
 }  // namespace
 }  // namespace dlroof::lstm

@@ -251,7 +251,7 @@ std::string PipeOf(std::string_view type) { return std::string(RowOf(type).pipe)
 
 namespace {
 [[maybe_unused]] const bool cublaslt_case_registered = workload::RegisterBackend(
-    {"Matmul", "gpu", "cublaslt", workload::CheckedWorkload<ReadCublasltMatmulCase>,
+    {"Matmul", "gpu", "cublaslt", workload::CheckedWorkload(ReadCublasltMatmulCase),
      "the CUDA module"});
 
 constexpr int64_t kAll = 0;  // in Block: all rows, or the whole depth

@@ -157,13 +157,13 @@ void RunLoops(const GroupedCase& grouped, workload::ProductArrays<double>& array
      }});
 
 [[maybe_unused]] const bool on_onednn = workload::RegisterBackend(
-    {"GroupedMatmul", "cpu", "onednn", workload::CheckedWorkload<ReadOnednnGroupedCase>,
+    {"GroupedMatmul", "cpu", "onednn", workload::CheckedWorkload(ReadOnednnGroupedCase),
      "oneDNN 3.2 or newer"});
 [[maybe_unused]] const bool on_cublaslt = workload::RegisterBackend(
-    {"GroupedMatmul", "gpu", "cublaslt", workload::CheckedWorkload<ReadCublasltGroupedCase>,
+    {"GroupedMatmul", "gpu", "cublaslt", workload::CheckedWorkload(ReadCublasltGroupedCase),
      "the CUDA module"});
 [[maybe_unused]] const bool on_cudnn = workload::RegisterBackend(
-    {"GroupedMatmul", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnGroupedCase>,
+    {"GroupedMatmul", "gpu", "cudnn", workload::CheckedWorkload(ReadCudnnGroupedCase),
      "cuDNN 9.15 or newer"});
 
 }  // namespace

@@ -162,8 +162,6 @@ std::optional<Reason> VersionRefusal(const dnnl_version_t& version);
 std::optional<Reason> ThreadsRefusal(Threading threading, int threads, int cpus);
 
 Threading LoadedThreading();
-// Throws Unsupported if the loaded library cannot use `threads` threads.
-void RequireThreads(int threads);
 
 // Returns whether the loaded version is 3.2. The breakdown of an LSTM's time holds for 3.2 only.
 bool IsVersion32();

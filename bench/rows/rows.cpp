@@ -293,21 +293,15 @@ bool Register(const RowsOperator& op, workload::Op row) {
                                return {.repro = suites::BenchdnnLine(logged)};
                              },
                              &op == &kRmsNorm ? "oneDNN 3.9 or newer" : "oneDNN 3.2 or newer"});
-  workload::RegisterBackend({std::string(op.name), "gpu", "cudnn",
-                             [&op](const workload::BenchmarkName& name) -> workload::Workload {
-                               ReadCudnnCase(op, name);
-                               return {};
-                             },
-                             "cuDNN 9.8 or newer"});
+  workload::RegisterBackend(
+      {std::string(op.name), "gpu", "cudnn",
+       workload::CheckedWorkload(std::bind_front(ReadCudnnCase, std::cref(op))),
+       "cuDNN 9.8 or newer"});
+  const auto read = std::bind_front(ReadLoopsCase, std::cref(op));
   return workload::RegisterBackend(
-      {std::string(op.name), "cpu", "reference",
-       [&op](const workload::BenchmarkName& name) -> workload::Workload {
-         ReadLoopsCase(op, name);
-         return {};
-       },
-       std::nullopt,
-       [&op](const workload::BenchmarkName& name, const workload::RunSettings& settings) {
-         return PrepareLoops(ReadLoopsCase(op, name), settings.seed);
+      {std::string(op.name), "cpu", "reference", workload::CheckedWorkload(read), std::nullopt,
+       [read](const workload::BenchmarkName& name, const workload::RunSettings& settings) {
+         return PrepareLoops(read(name), settings.seed);
        }});
 }
 

@@ -288,11 +288,7 @@ bool RegisterLoops(const std::string& op, const ProductLoops<Case>& loops) {
     };
     return call;
   };
-  const auto check = [read](const BenchmarkName& name) {
-    read(name);
-    return Workload();
-  };
-  return RegisterBackend({op, "cpu", "reference", check, std::nullopt, prepare});
+  return RegisterBackend({op, "cpu", "reference", CheckedWorkload(read), std::nullopt, prepare});
 }
 
 }  // namespace dlroof::workload

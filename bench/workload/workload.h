@@ -273,11 +273,13 @@ const std::vector<std::string_view>& FpmathOptions();
 // Returns the type of a name's fpmath option, e.g. "bf16", or nullopt if it has no such option.
 std::optional<std::string> FpmathOf(const BenchmarkName& name);
 
-// A Backend::read that checks the name with `kReadCase` and leaves the workload empty.
-template <auto kReadCase>
-Workload CheckedWorkload(const BenchmarkName& name) {
-  kReadCase(name);
-  return {};
+// Returns a Backend::read that checks the name with `read` and leaves the workload empty.
+template <class Read>
+auto CheckedWorkload(Read read) {
+  return [read](const BenchmarkName& name) {
+    read(name);
+    return Workload();
+  };
 }
 
 // Returns an Op::with_batch of problems whose texts have the batch size behind this key. Calls
