@@ -191,8 +191,7 @@ workload::PreparedCall PrepareLoops(const workload::BenchmarkName& name,
 
 Tensors SeededInputs(const AttentionProblem& p, std::string_view type, uint64_t seed) {
   const auto seeded = [&](int64_t rows, uint64_t offset, float most) {
-    const auto values = workload::SeededValues(rows * p.d, seed + offset,
-                                               type == "f64" ? "f32" : type, -most, most);
+    const auto values = workload::SeededValues(rows * p.d, seed + offset, type, -most, most);
     return std::vector<double>(values.begin(), values.end());
   };
   return {seeded(p.b * p.h * p.q, 0, 4), seeded(p.b * p.kv * p.k, 1, 1),

@@ -326,13 +326,14 @@ LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed,
   return input;
 }
 
-LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed) {
+LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed,
+                                     std::string_view element) {
   const LstmElements elements = Elements(problem);
   ValueSource values(seed ^ 0x67726164ULL);
   LstmOutput<float> gradient;
-  gradient.output = values.Next(elements.output, "f32", 1);
-  gradient.final_hidden = values.Next(elements.hidden, "f32", 1);
-  gradient.final_cell = values.Next(elements.cell, "f32", 1);
+  gradient.output = values.Next(elements.output, element, 1);
+  gradient.final_hidden = values.Next(elements.hidden, element, 1);
+  gradient.final_cell = values.Next(elements.cell, element, 1);
   return gradient;
 }
 

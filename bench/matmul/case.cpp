@@ -291,6 +291,11 @@ std::vector<float> PowersOfTwo(int64_t count, uint64_t seed) {
   return values;
 }
 
+// Returns the number of scales of compressed weights.
+int64_t Groups(const MatmulCase& matmul) {
+  return matmul.group == 0 ? 0 : matmul.problem.k / matmul.group * matmul.problem.n;
+}
+
 // A tile of block scales: 128 rows of 4 scales (cuBLAS 13's documentation, section 3.1.4.4.2).
 constexpr int64_t kTileRows = 128, kTileBlocks = 4;
 
@@ -385,6 +390,40 @@ std::vector<std::byte> FactorScales::Stored() const {
       stored[StoredIndex(row, block)] = is_power ? std::log2(value) + kBias : value;
     }
   return workload::Encoded(stored, is_power ? "u8" : type_);
+}
+
+Quantization QuantizationOf(const MatmulCase& matmul) {
+  Quantization found;
+  if (matmul.group == 0) return found;
+  constexpr uint64_t kSeed = 1;
+  const auto& [type, low, high] = *workload::FindIntegerWeights(matmul.types.weights);
+  found.scales = PowersOfTwo(Groups(matmul), kSeed);
+  // The largest weights are then about 2.
+  for (float& scale : found.scales) scale *= workload::IsByte(type) ? 0x1p-7F : 0x1p-3F;
+  if (matmul.zero_points)
+    found.zero_points = workload::SeededValues(Groups(matmul), kSeed + 1, type, low, high);
+  return found;
+}
+
+double QuantizationBytes(const MatmulCase& matmul) {
+  const int64_t count = Groups(matmul);
+  return static_cast<double>(
+      workload::StoredBytes(count, matmul.types.source) +
+      (matmul.zero_points ? workload::StoredBytes(count, matmul.types.weights) : 0));
+}
+
+void Expand(const MatmulCase& matmul, std::vector<float>& b) {
+  const auto [scales, zero_points] = QuantizationOf(matmul);
+  const auto& p = matmul.problem;
+  for (int64_t index = 0; index < CountB(p); ++index) {
+    const int64_t of_pair = index % (p.k * p.n);
+    const int64_t step = p.transposed_b ? of_pair % p.k : of_pair / p.n;
+    const int64_t column = p.transposed_b ? of_pair / p.k : of_pair % p.n;
+    const auto group = static_cast<size_t>(step / matmul.group * p.n + column);
+    float& weight = b[static_cast<size_t>(index)];
+    if (!zero_points.empty()) weight -= zero_points[group];
+    weight *= scales[group];
+  }
 }
 
 double ScaleBytes(const MatmulCase& matmul) {

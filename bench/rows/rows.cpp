@@ -185,8 +185,7 @@ Work WorkOf(const RowsCase& request) {
 }
 
 std::vector<float> SeededRows(const RowsCase& request, uint64_t seed, float low, float high) {
-  return workload::SeededValues(request.rows.m * request.rows.n, seed,
-                                request.type == "f64" ? "f32" : request.type, low, high);
+  return workload::SeededValues(request.rows.m * request.rows.n, seed, request.type, low, high);
 }
 
 namespace {

@@ -262,7 +262,7 @@ std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view t
                                 float high) {
   if (count < 0 || !(low <= high))
     throw std::logic_error(fmt::format("SeededValues({} values in [{}, {}])", count, low, high));
-  if (type == "f32") return Reals(count, seed, low, high, std::identity());
+  if (type == "f32" || type == "f64") return Reals(count, seed, low, high, std::identity());
   if (type == "u8" || type == "s8" || type == "u4" || type == "s4")
     return Integers(count, seed, low, high);
   const auto& row = StoredRow(type);

@@ -45,8 +45,9 @@ class FoldedMemory {
 std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, double most);
 
 // Returns `count` values, equal for a seed on every machine. For "f32", "bf16", "f16", "e4m3" and
-// "e2m1" they are uniform in [low, high] and rounded to `type`; for "u8 s8 u4 s4" they are integers
-// in [low, high]. Throws std::logic_error for another type, a negative count or low > high.
+// "e2m1" they are uniform in [low, high] and rounded to `type` ("f64": to f32); for "u8 s8 u4 s4"
+// they are integers in [low, high]. Throws std::logic_error for another type, a negative count or
+// low > high.
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
                                 float high);
 

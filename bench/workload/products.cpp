@@ -281,7 +281,7 @@ ProductInputs IntegerInputs(const ProductCase& product, const ProductSizes& size
 
 ProductInputs FloatInputs(const ProductCase& product, const ProductSizes& sizes, uint64_t seed) {
   const auto values = [&](int64_t count, std::string_view type, uint64_t tensor) {
-    return SeededValues(count, 4 * seed + tensor, type == "f64" ? "f32" : type, -1, 1);
+    return SeededValues(count, 4 * seed + tensor, type, -1, 1);
   };
   ProductInputs inputs;
   if (HasCompressedWeights(product.types)) {
@@ -322,15 +322,12 @@ ProductInputs SeededInputs(const ProductCase& product, const ProductSizes& sizes
     const auto type = BiasType(product.types);
     // For integer types the bias is an integer, so that sums are exact, and large enough to matter.
     const float most = is_integer ? 16 * ScalesOf(product, sizes).destination : 1;
-    inputs.bias =
-        SeededValues(sizes.channels, 4 * seed + 3, type == "f64" ? "f32" : type, -most, most);
+    inputs.bias = SeededValues(sizes.channels, 4 * seed + 3, type, -most, most);
     if (is_integer)
       for (float& value : inputs.bias) value = std::round(value);
   }
   if (product.sum)
-    inputs.addend =
-        SeededValues(sizes.destination, 4 * seed + 2,
-                     product.types.destination == "f64" ? "f32" : product.types.destination, -1, 1);
+    inputs.addend = SeededValues(sizes.destination, 4 * seed + 2, product.types.destination, -1, 1);
   return inputs;
 }
 
