@@ -232,7 +232,8 @@ std::optional<std::string> LineOf(const logs::Primitive& primitive) {
 }
 
 const suites::BenchdnnDriver kDriver =
-    DriverOf(kLayerNorm, {"lnorm", kOptions, "dt", UnsupportedReason, NameOptions, kKinds, LineOf});
+    DriverOf(kLayerNorm, {"dt", UnsupportedReason, NameOptions},
+             {.name = "lnorm", .options = kOptions, .kinds = kKinds, .line = LineOf});
 
 const workload::OptionRows kNameOptions = {{"training"}, {"scale"}, {"shift"}};
 

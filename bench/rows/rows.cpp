@@ -99,7 +99,8 @@ suites::BenchdnnName NameOf(const RowsOperator& op, const RowsBenchdnn& benchdnn
   } catch (const BadInput&) {
     return Reason{"impossible shape"};
   }
-  auto options = benchdnn.name_options(choice);
+  std::vector<std::string> options;
+  if (benchdnn.name_options != nullptr) options = benchdnn.name_options(choice);
   if (choice["dir"] == "FWD_D") options.insert(options.begin(), "training");
   const auto type = choice[benchdnn.type_option];
   return workload::ToText({std::string(op.name), "cpu", "onednn",
@@ -249,21 +250,17 @@ template workload::Verification Check(const RowsCase&, const Tensors<float>&,
 template workload::Verification Check(const RowsCase&, const Tensors<float>&,
                                       const std::vector<double>&, uint64_t);
 
-suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benchdnn) {
-  return {.name = benchdnn.driver,
-          .options = benchdnn.options,
-          // Without a driver's name a problem such as "8x16" is read as matmul's.
-          .begins_problem = nullptr,
-          .name_of =
-              [&op, benchdnn](std::string_view text, const suites::BenchdnnChoice& choice) {
-                return NameOf(op, benchdnn, text, choice);
-              },
-          .work = [&op](const workload::BenchmarkName& name) -> suites::BenchdnnWork {
-            // The library converts every type to f32.
-            return {workload::WorkOfLogged(Logged(ReadOnednnCase(op, name))).bytes, "f32"};
-          },
-          .kinds = benchdnn.kinds,
-          .line = benchdnn.line};
+suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benchdnn,
+                                suites::BenchdnnDriver driver) {
+  // No begins_problem: without a driver's name a problem such as "8x16" is read as matmul's.
+  driver.name_of = [&op, benchdnn](std::string_view text, const suites::BenchdnnChoice& choice) {
+    return NameOf(op, benchdnn, text, choice);
+  };
+  driver.work = [&op](const workload::BenchmarkName& name) -> suites::BenchdnnWork {
+    // The library converts every type to f32.
+    return {workload::WorkOfLogged(Logged(ReadOnednnCase(op, name))).bytes, "f32"};
+  };
+  return driver;
 }
 
 std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions) {

@@ -119,15 +119,15 @@ struct BenchdnnDriver {
   std::string_view name;  // "conv"
   std::span<const BenchdnnOption> options;
   // Returns whether the text begins like a problem of this driver. Null: problems need --DRIVER.
-  bool (*begins_problem)(std::string_view text);
+  bool (*begins_problem)(std::string_view text) = nullptr;
   // Returns the benchmark of the problem with these options. Throws BadInput for other text.
-  std::function<BenchdnnName(std::string_view problem, const BenchdnnChoice& choice)> name_of;
+  std::function<BenchdnnName(std::string_view problem, const BenchdnnChoice& choice)> name_of = {};
   // Returns the work of a benchmark returned by `name_of`.
-  std::function<BenchdnnWork(const workload::BenchmarkName& name)> work;
+  std::function<BenchdnnWork(const workload::BenchmarkName& name)> work = {};
   // Primitive kinds in oneDNN's logs that this driver times: "convolution".
-  std::span<const std::string_view> kinds;
+  std::span<const std::string_view> kinds = {};
   // Returns BenchdnnLine of a primitive of these kinds.
-  std::optional<std::string> (*line)(const logs::Primitive& primitive);
+  std::optional<std::string> (*line)(const logs::Primitive& primitive) = nullptr;
 };
 
 // Returns the drivers of all operators, sorted by operator name.
