@@ -90,17 +90,16 @@ void CheckDirections(const Flag& flag) {
 }
 
 // Returns whether any library, device and direction of the name's operator has the type.
-bool HasType(const workload::BenchmarkName& name, std::string_view type) {
+bool HasType(workload::BenchmarkName name, std::string_view type) {
+  name.type = type;
+  name.options.clear();
   for (const auto& backend : workload::AllBackends())
-    for (const auto& direction : workload::FindOp(name.op)->directions)
-      if (backend.op == name.op && !workload::InvalidReason(workload::ToText({name.op,
-                                                                              backend.device,
-                                                                              backend.library,
-                                                                              direction,
-                                                                              std::string(type),
-                                                                              name.problem,
-                                                                              {}})))
-        return true;
+    for (const auto& direction : workload::FindOp(name.op)->directions) {
+      name.device = backend.device;
+      name.library = backend.library;
+      name.direction = direction;
+      if (backend.op == name.op && !workload::InvalidReason(workload::ToText(name))) return true;
+    }
   return false;
 }
 
