@@ -18,6 +18,7 @@
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
 #include "reporters/logs/verbose_log.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::suites {
 namespace {
@@ -461,18 +462,12 @@ nlohmann::json SuitesContext(const std::vector<Suite>& suites) {
 std::string SkippedSentences(const std::vector<Suite>& suites) {
   std::string sentences;
   for (const auto& suite : suites) {
-    std::vector<std::pair<const SkippedProblem*, int>> reasons;  // first skipped problem; count
-    for (const auto& problem : suite.skipped) {
-      const auto found = std::ranges::find_if(
-          reasons, [&](const auto& reason) { return reason.first->reason == problem.reason; });
-      if (found == reasons.end())
-        reasons.emplace_back(&problem, 1);
-      else
-        ++found->second;
-    }
-    for (const auto& [first, count] : reasons)
-      sentences += fmt::format("{}: skipped {} problem{}: {} (first: {})\n", suite.name, count,
-                               count == 1 ? "" : "s", first->reason, PlaceOf(*first, suite));
+    text::InOrder<std::vector<const SkippedProblem*>> by_reason;
+    for (const auto& problem : suite.skipped) by_reason[problem.reason].push_back(&problem);
+    for (const auto& [reason, problems] : by_reason.all)
+      sentences +=
+          fmt::format("{}: skipped {} problem{}: {} (first: {})\n", suite.name, problems.size(),
+                      problems.size() == 1 ? "" : "s", reason, PlaceOf(*problems.front(), suite));
   }
   return sentences;
 }

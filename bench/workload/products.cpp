@@ -17,19 +17,6 @@
 namespace dlroof::workload {
 namespace {
 
-struct TypeRow {
-  std::string_view name;
-  bool source, weights, destination;  // tensors that may have the type
-};
-constexpr std::array<TypeRow, 8> kTypes = {{{"f32", true, true, true},
-                                            {"bf16", true, true, true},
-                                            {"f16", true, true, true},
-                                            {"s32", false, false, true},
-                                            {"u8", true, true, true},
-                                            {"s8", true, true, true},
-                                            {"s4", false, true, false},
-                                            {"u4", false, true, false}}};
-
 bool IsFloat(std::string_view element) {
   return element == "f32" || element == "bf16" || element == "f16";
 }
@@ -53,11 +40,14 @@ const std::array<std::pair<std::string_view, ProductTypes>, 9>& NamedTypes() {
 }
 
 // Removes the element type that `text` begins with, and returns it. Returns "" if there is none.
-std::string TakeElement(std::string_view& text, bool TypeRow::*allowed) {
-  for (const auto& row : kTypes)
-    if (row.*allowed && text.starts_with(row.name)) {
-      text.remove_prefix(row.name.size());
-      return std::string(row.name);
+// `more`: types that not every tensor of a product may have.
+std::string TakeElement(std::string_view& text, std::initializer_list<std::string_view> more = {}) {
+  std::vector<std::string_view> allowed = {"f32", "bf16", "f16", "u8", "s8"};
+  allowed.insert(allowed.end(), more);
+  for (const auto element : allowed)
+    if (text.starts_with(element)) {
+      text.remove_prefix(element.size());
+      return std::string(element);
     }
   return {};
 }
@@ -99,8 +89,8 @@ ProductTypes ProductTypesFromKey(std::string_view type) {
   for (const auto& [key, types] : NamedTypes())
     if (key == type) return types;
   std::string_view rest = type;
-  ProductTypes types{TakeElement(rest, &TypeRow::source), TakeElement(rest, &TypeRow::weights),
-                     TakeElement(rest, &TypeRow::destination)};
+  ProductTypes types{TakeElement(rest), TakeElement(rest, {"s4", "u4"}),
+                     TakeElement(rest, {"s32"})};
   if (!rest.empty() || types.destination.empty() || types.weights.empty() || types.source.empty())
     throw BadInput("'{}' is not a type", type);
   const bool integer = FindIntegerWeights(types.weights) != nullptr;
