@@ -339,8 +339,6 @@ FactorScales::FactorScales(const MatmulCase& matmul, Matrix matrix, uint64_t see
   values_ = PowersOfTwo(row_blocks_ * depth_blocks_, seed);
 }
 
-int64_t FactorScales::count() const { return std::ssize(values_); }
-
 double FactorScales::Bytes() const {
   return static_cast<double>(count() * (is_tiled_ ? 1 : int64_t{sizeof(float)}));
 }
@@ -357,37 +355,26 @@ void FactorScales::Apply(std::vector<float>& elements) const {
       elements[static_cast<size_t>(row * depth_ + step)] *= At(row, step);
 }
 
-size_t FactorScales::StoredCount() const {
-  if (is_tiled_)
-    return static_cast<size_t>(Blocks(rows_, kTileRows) * Blocks(depth_blocks_, kTileBlocks) *
-                               kTileRows * kTileBlocks);
-  return is_padded_ ? static_cast<size_t>(row_blocks_ * Blocks(depth_blocks_, 4) * 4)
-                    : values_.size();
-}
-
-size_t FactorScales::StoredIndex(int64_t row_block, int64_t block) const {
-  if (is_tiled_) {
-    const int64_t outer = row_block % kTileRows, inner = block % kTileBlocks;
-    const int64_t tile =
-        row_block / kTileRows * Blocks(depth_blocks_, kTileBlocks) + block / kTileBlocks;
-    return static_cast<size_t>(tile * kTileRows * kTileBlocks + outer % 32 * 16 + outer / 32 * 4 +
-                               inner);
-  }
-  // cuBLAS 13's documentation, section 3.1.4.5.1: scales of 128 x 128 blocks are consecutive along
-  // the sum, padded to a multiple of 4; scales of 1 x 128 blocks are consecutive along the rows.
-  return static_cast<size_t>(is_padded_ ? row_block * Blocks(depth_blocks_, 4) * 4 + block
-                                        : block * row_blocks_ + row_block);
-}
-
 std::vector<std::byte> FactorScales::Stored() const {
   if (values_.empty()) return {};
   const bool is_power = type_ == "ue8m0";
-  std::vector<float> stored(StoredCount());  // padded with zeros
+  const int64_t rows = is_tiled_ ? Blocks(row_blocks_, kTileRows) * kTileRows : row_blocks_;
+  const int64_t depth =
+      is_tiled_ || is_padded_ ? Blocks(depth_blocks_, kTileBlocks) * kTileBlocks : depth_blocks_;
+  const auto index = [&](int64_t row, int64_t block) {
+    // cuBLAS 13's documentation, section 3.1.4.5.1: scales of 128 x 128 blocks are consecutive
+    // along the sum, padded to a multiple of 4; scales of 1 x 128 blocks are consecutive along the
+    // rows.
+    if (!is_tiled_) return is_padded_ ? row * depth + block : block * rows + row;
+    const int64_t tile = (row / kTileRows * depth + block / kTileBlocks * kTileBlocks) * kTileRows;
+    return tile + row % 32 * 16 + row % kTileRows / 32 * 4 + block % kTileBlocks;
+  };
+  constexpr float kBias = 127;
+  std::vector<float> stored(static_cast<size_t>(rows * depth));  // padded with zeros
   for (int64_t row = 0; row < row_blocks_; ++row)
     for (int64_t block = 0; block < depth_blocks_; ++block) {
       const float value = values_[static_cast<size_t>(row * depth_blocks_ + block)];
-      constexpr float kBias = 127;
-      stored[StoredIndex(row, block)] = is_power ? std::log2(value) + kBias : value;
+      stored[static_cast<size_t>(index(row, block))] = is_power ? std::log2(value) + kBias : value;
     }
   return workload::Encoded(stored, is_power ? "u8" : type_);
 }
