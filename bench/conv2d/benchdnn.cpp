@@ -160,19 +160,6 @@ Conv3dProblem OurProblem(const BenchdnnConv& problem, const suites::BenchdnnChoi
   return p;
 }
 
-// Returns the problem in dlroof's syntax. Returns nullopt if dlroof rejects the problem: the number
-// of channels is not a multiple of the groups, or sizes exceed 64 bits.
-std::optional<std::string> ProblemName(const BenchdnnConv& problem,
-                                       const suites::BenchdnnChoice& choice) {
-  try {
-    const auto ours = OurProblem(problem, choice);
-    if (problem.dimensions == 3) return ToText(ParseConv3d(ToText(ours)));
-    return ToText(ParseConv2d(ImageText(ours)));
-  } catch (const BadInput&) {
-    return std::nullopt;
-  }
-}
-
 std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
                                     const suites::BenchdnnDirection& direction) {
   auto options = suites::ProductOptionsOf(choice, direction.training, direction.bias);
@@ -223,12 +210,12 @@ suites::BenchdnnName ConvName(std::string_view text, const suites::BenchdnnChoic
   for (const auto reason_of : {ShapeReason, CallReason})
     if (auto reason = reason_of(problem, choice)) return *reason;
   const suites::BenchdnnDirection& direction = suites::DirectionOf(choice);
-  auto ours = ProblemName(problem, choice);
-  if (!ours) return Reason{"impossible shape"};
+  const auto ours = OurProblem(problem, choice);
+  const bool is_volume = problem.dimensions == 3;
   return workload::ToText(workload::BenchmarkName{
-      problem.dimensions == 3 ? "Conv3D" : "Conv2D", "cpu", "onednn",
-      std::string(Key(direction.direction)), ConvType(suites::TypesOf(choice)).value(),
-      std::move(*ours), OurOptions(choice, direction)});
+      is_volume ? "Conv3D" : "Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
+      ConvType(suites::TypesOf(choice)).value(), is_volume ? ToText(ours) : ImageText(ours),
+      OurOptions(choice, direction)});
 }
 
 // Returns whether the text begins like a conv problem.

@@ -115,11 +115,6 @@ suites::BenchdnnName LstmName(std::string_view text, const suites::BenchdnnChoic
   if (choice["alg"] != "VANILLA_LSTM") return Reason{std::string(choice["alg"])};
   if (auto reason = WidthReason(problem, choice)) return *reason;
   auto ours = ToText(OurProblem(problem, choice));
-  try {
-    ParseLstmProblem(ours);
-  } catch (const BadInput&) {  // sizes overflow 64 bits
-    return Reason{"impossible shape"};
-  }
   std::vector<std::string> options;
   if (IsTrue(choice["with-peephole"])) options.emplace_back("peephole");
   if (choice["attr-fpmath"] != "strict")

@@ -94,8 +94,6 @@ struct MatmulCase : workload::ProductCase {
   // compressed.
   int64_t group = 0;
   bool zero_points = false;
-
-  bool operator==(const MatmulCase&) const = default;
 };
 
 // Returns the sizes of the case. The columns of C are its channels.
@@ -152,8 +150,6 @@ struct MatrixSpec {
   std::string type;               // one of "f32 f16 bf16 e4m3 e2m1 s8 s32"
   int64_t rows = 1, columns = 1;  // of the stored matrix
   bool transposed = false;        // the product uses the transpose
-
-  bool operator==(const MatrixSpec&) const = default;
 };
 
 // `batch` products result = first x second of dense, consecutive, column-major matrices. This is

@@ -120,7 +120,8 @@ struct BenchdnnDriver {
   std::span<const BenchdnnOption> options;
   // Returns whether the text begins like a problem of this driver. Null: problems need --DRIVER.
   bool (*begins_problem)(std::string_view text) = nullptr;
-  // Returns the benchmark of the problem with these options. Throws BadInput for other text.
+  // Returns the benchmark of the problem with these options. Its name may be invalid because of the
+  // sizes: they overflow 64 bits or do not fit each other. Throws BadInput for other text.
   std::function<BenchdnnName(std::string_view problem, const BenchdnnChoice& choice)> name_of = {};
   // Returns the work of a benchmark returned by `name_of`.
   std::function<BenchdnnWork(const workload::BenchmarkName& name)> work = {};
