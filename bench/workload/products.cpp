@@ -348,16 +348,6 @@ ProductOutput<double> OutputOf(const ProductCase& product, const ProductArrays<d
   return {arrays.weights, arrays.bias};
 }
 
-PreparedCall PreparedLoops(std::function<void()> run, const ProductArrays<double>& arrays,
-                           Work modelled) {
-  auto call = PreparedLoops(
-      std::move(run), std::move(modelled),
-      {&arrays.source, &arrays.weights, &arrays.destination, &arrays.bias, &arrays.addend});
-  for (auto& region : call.memory)
-    region.weights = region.begin == arrays.weights.data() || region.begin == arrays.bias.data();
-  return call;
-}
-
 namespace {
 
 // Inputs have a mean of zero, so partial sums and their rounding errors grow like the square root

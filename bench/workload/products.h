@@ -244,9 +244,6 @@ Verification CheckOutput(const Case& product, const ProductInputs& inputs,
 
 // Throws Unsupported if the machine lacks the memory for the reference loops.
 void RequireLoopsMemory(const ProductCase& product, const ProductSizes& sizes);
-// Returns a prepared call of `run`, which owns the arrays, with all members but `verify`.
-PreparedCall PreparedLoops(std::function<void()> run, const ProductArrays<double>& arrays,
-                           Work modelled);
 
 // Returns the arrays of one call of reference loops, with the inputs in them.
 ProductArrays<double> ArraysOf(const ProductInputs& inputs, const ProductSizes& sizes);
@@ -280,8 +277,10 @@ bool RegisterLoops(const std::string& op, const ProductLoops<Case>& loops) {
     RequireLoopsMemory(product, SizesOf(product));
     const auto inputs = std::make_shared<const ProductInputs>(SeededInputs(product, settings.seed));
     const auto arrays = std::make_shared<ProductArrays<double>>(loops.arrays(product, *inputs));
-    auto call = PreparedLoops([=] { loops.run(product, *arrays); }, *arrays,
-                              ProductWork(product, "fp64.vector"));
+    auto call =
+        PreparedLoops([=] { loops.run(product, *arrays); }, ProductWork(product, "fp64.vector"),
+                      {&arrays->source, &arrays->destination, &arrays->addend},
+                      {&arrays->weights, &arrays->bias});
     call.verify = [=, run = call.run, seed = settings.seed] {
       run();
       return CheckOutput(product, *inputs, loops.output(product, *arrays), seed);

@@ -333,8 +333,9 @@ BenchmarkName NameOfParts(const std::vector<std::string>& parts) {
 
 namespace {
 
-void CheckName(const std::string& name) {
+BenchmarkName ReadValidName(const std::string& name) {
   if (const auto reason = InvalidReason(name)) throw BadInput("{}: {}", name, reason->what());
+  return ParseBenchmarkName(name);
 }
 
 const roofline::SweepWord& WordOf(const BenchmarkName& name, const std::string& parameter) {
@@ -349,8 +350,7 @@ const roofline::SweepWord& WordOf(const BenchmarkName& name, const std::string& 
 }  // namespace
 
 std::string WithSize(const std::string& name, const std::string& parameter, std::int64_t value) {
-  CheckName(name);
-  auto parsed = ParseBenchmarkName(name);
+  auto parsed = ReadValidName(name);
   const auto& word = WordOf(parsed, parameter);
   std::optional<Reason> first;
   for (const auto& problem : roofline::WithValue(parsed.problem, word, std::to_string(value))) {
@@ -363,8 +363,7 @@ std::string WithSize(const std::string& name, const std::string& parameter, std:
 }
 
 std::int64_t SizeOf(const std::string& name, const std::string& parameter) {
-  CheckName(name);
-  const auto parsed = ParseBenchmarkName(name);
+  const auto parsed = ReadValidName(name);
   const auto& word = WordOf(parsed, parameter);
   const auto parts = roofline::ProblemParts(parsed.problem);
   const auto found = std::ranges::find(parts, word.key, &roofline::ProblemPart::key);
@@ -372,8 +371,7 @@ std::int64_t SizeOf(const std::string& name, const std::string& parameter) {
 }
 
 std::string WithThreads(const std::string& name, int threads) {
-  CheckName(name);
-  auto parsed = ParseBenchmarkName(name);
+  auto parsed = ReadValidName(name);
   if (parsed.device != "cpu")
     throw BadInput("{}: only benchmarks on the CPU have a number of threads to sweep", name);
   for (const auto& option : parsed.options)
