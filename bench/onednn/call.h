@@ -198,6 +198,19 @@ Call CallOf(const typename Primitive::primitive_desc& chosen) {
   return {{}, Primitive(chosen), chosen.impl_info_str()};
 }
 
+// Primitives in order of execution, with the memory of tensors that they share.
+struct Sequence {
+  Tensors owner{};
+  std::vector<Call> steps{};
+  Arguments arguments{};       // all tensors, with the same keys in all calls of a problem
+  std::vector<int> weights{};  // keys of `arguments` that are trained parameters
+  std::string implementation{};
+
+  void Run() const {
+    for (const auto& step : steps) step.Run();
+  }
+};
+
 // Throws Unsupported if oneDNN computes a problem of more than 1e8 FLOPs with its reference loops.
 // They are four orders of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores), so
 // that the run would take too long and not show the library's speed.
