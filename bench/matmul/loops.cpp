@@ -1,5 +1,6 @@
 #include "bench/matmul/loops.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -32,6 +33,25 @@ std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint6
 }
 
 }  // namespace
+
+void RunMatmulCase(const MatmulCase& matmul, workload::ProductArrays<double>& arrays) {
+  const auto p = ProductOf(matmul);
+  const double* const left = MatrixOf(arrays, p.left.matrix).data();
+  const double* const right = MatrixOf(arrays, p.right.matrix).data();
+  auto& result = MatrixOf(arrays, p.result);
+  std::ranges::fill(result, 0.0);
+  for (int64_t pair = 0; pair < p.batch; ++pair)
+    for (int64_t row = 0; row < p.rows; ++row) {
+      double* const sums = result.data() + (pair * p.rows + row) * p.columns;
+      for (int64_t step = 0; step < p.depth; ++step)
+        for (int64_t column = 0; column < p.columns; ++column)
+          sums[column] +=
+              left[p.LeftIndex(pair, row, step)] * right[p.RightIndex(pair, step, column)];
+    }
+  const auto columns = static_cast<size_t>(matmul.problem.n);
+  workload::AddVariant(
+      matmul, matmul.problem.n, [=](size_t i) { return i % columns; }, arrays);
+}
 
 workload::ProductElement MatmulElementAt(const MatmulProduct& p,
                                          const workload::ProductInputs& inputs, int64_t index) {
@@ -70,9 +90,8 @@ workload::ProductResult ResultOf(const MatmulCase& matmul, const workload::Produ
 namespace {
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterLoops<MatmulCase>(
-    "Matmul", {ReadMatmulCase,
-               {{"bias"}, {"sum"}, {"relu", "gelu_erf", "gelu_tanh"}},
-               RunMatmulCase<double>});
+    "Matmul",
+    {ReadMatmulCase, {{"bias"}, {"sum"}, {"relu", "gelu_erf", "gelu_tanh"}}, RunMatmulCase});
 
 }  // namespace
 }  // namespace dlroof::matmul
