@@ -173,15 +173,11 @@ workload::PreparedCall PrepareLoops(const workload::BenchmarkName& name,
   RequireMemory(p, name.type);
   const auto in = std::make_shared<const Tensors>(SeededInputs(p, name.type, settings.seed));
   const auto o = std::make_shared<std::vector<double>>(in->q.size());
-  auto call = workload::PreparedLoops(
+  return workload::PreparedLoops(
       [=] { RunLoops(p, *in, *o); },
+      [=, type = name.type, seed = settings.seed] { return Check(p, type, *in, *o, seed); },
       WorkOf(p, name.type, {"fp64.vector", "fp64.vector", "fp64.vector"}, 1),
       {&in->q, &in->k, &in->v, o.get()});
-  call.verify = [=, type = name.type, seed = settings.seed] {
-    RunLoops(p, *in, *o);
-    return Check(p, type, *in, *o, seed);
-  };
-  return call;
 }
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterBackend(

@@ -182,8 +182,9 @@ struct ReferenceCall {
 
 // Returns the prepared call of `run`. Its memory lists the tensors that have the same address in
 // each call: all but gradients between layers.
-workload::PreparedCall Prepared(std::function<void()> run, const ReferenceCall& call,
-                                Work modelled) {
+workload::PreparedCall Prepared(const std::function<void()>& run,
+                                const std::function<workload::Verification()>& check,
+                                const ReferenceCall& call, Work modelled) {
   workload::TensorList tensors, weights;
   const auto add = [&](const std::vector<double>& values) { tensors.push_back(&values); };
   for (const auto* values :
@@ -200,7 +201,7 @@ workload::PreparedCall Prepared(std::function<void()> run, const ReferenceCall& 
   }
   ForEachOutput(add, call.d_output);
   ForEachInput(add, call.d_input);
-  return workload::PreparedLoops(std::move(run), std::move(modelled), tensors, weights);
+  return workload::PreparedLoops(run, check, std::move(modelled), tensors, weights);
 }
 
 LstmCase ReadRequest(const workload::BenchmarkName& name) {
@@ -226,15 +227,13 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
     };
   }
   run();  // the first call allocates the outputs
-  auto prepared =
-      Prepared(run, *call,
-               ModelledWork(lstm.problem, lstm.direction, type, "fp64.vector", "fp64.vector", 1));
-  prepared.verify = [call, backward, run] {
-    run();
+  const auto check = [call, backward] {
     return backward ? CheckGradient(call->problem, call->input, call->d_output, call->d_input)
                     : CheckLastSteps(call->problem, call->input, call->forward);
   };
-  return prepared;
+  return Prepared(
+      run, check, *call,
+      ModelledWork(lstm.problem, lstm.direction, type, "fp64.vector", "fp64.vector", 1));
 }
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterBackend(

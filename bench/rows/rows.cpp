@@ -65,16 +65,12 @@ workload::PreparedCall PrepareLoops(const RowsCase& request, uint64_t seed) {
   made->destination.resize(ResultSize(request));
   for (const auto& values : made->in.parameters)
     made->wide.parameters.emplace_back(values.begin(), values.end());
-  std::vector<const std::vector<double>*> regions = {&made->wide.source, &made->destination};
-  for (const auto& values : made->wide.parameters) regions.push_back(&values);
-  auto call = workload::PreparedLoops(
-      [made, request] { request.op->run(request, made->wide, made->destination); }, WorkOf(request),
-      regions);
-  call.verify = [made, request, seed, run = call.run] {
-    run();
-    return Check(request, made->in, made->destination, seed);
-  };
-  return call;
+  workload::TensorList tensors = {&made->wide.source, &made->destination};
+  for (const auto& values : made->wide.parameters) tensors.push_back(&values);
+  return workload::PreparedLoops(
+      [made, request] { request.op->run(request, made->wide, made->destination); },
+      [made, request, seed] { return Check(request, made->in, made->destination, seed); },
+      WorkOf(request), tensors);
 }
 
 // Returns the number of rows, at most 2^31. `batch` replaces the first size unless it is 0.

@@ -50,10 +50,14 @@ Work WorkOfLogged(const logs::PrimitiveText& text) {
   return work;
 }
 
-PreparedCall PreparedLoops(std::function<void()> run, Work modelled, const TensorList& tensors,
-                           const TensorList& weights) {
-  PreparedCall call;
-  call.run = std::move(run);
+PreparedCall PreparedLoops(const std::function<void()>& run,
+                           const std::function<Verification()>& check, Work modelled,
+                           const TensorList& tensors, const TensorList& weights) {
+  PreparedCall call{.run = run};
+  call.verify = [run, check] {
+    run();
+    return check();
+  };
   call.algorithm = "plain loops";
   call.threads = 1;
   call.modelled = std::move(modelled);

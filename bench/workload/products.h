@@ -277,15 +277,14 @@ bool RegisterLoops(const std::string& op, const ProductLoops<Case>& loops) {
     RequireLoopsMemory(product, SizesOf(product));
     const auto inputs = std::make_shared<const ProductInputs>(SeededInputs(product, settings.seed));
     const auto arrays = std::make_shared<ProductArrays<double>>(loops.arrays(product, *inputs));
-    auto call =
-        PreparedLoops([=] { loops.run(product, *arrays); }, ProductWork(product, "fp64.vector"),
-                      {&arrays->source, &arrays->destination, &arrays->addend},
-                      {&arrays->weights, &arrays->bias});
-    call.verify = [=, run = call.run, seed = settings.seed] {
-      run();
-      return CheckOutput(product, *inputs, loops.output(product, *arrays), seed);
-    };
-    return call;
+    return PreparedLoops([=] { loops.run(product, *arrays); },
+                         [=, seed = settings.seed] {
+                           return CheckOutput(product, *inputs, loops.output(product, *arrays),
+                                              seed);
+                         },
+                         ProductWork(product, "fp64.vector"),
+                         {&arrays->source, &arrays->destination, &arrays->addend},
+                         {&arrays->weights, &arrays->bias});
   };
   return RegisterBackend({op, "cpu", "reference", CheckedWorkload(read), std::nullopt, prepare});
 }
