@@ -211,10 +211,9 @@ CudnnAttentionCase ReadCudnnCase(const workload::BenchmarkName& name) {
 namespace {
 
 std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
-  auto problem = ParseAttention(name.problem);
-  if (!problem.lengths.empty()) throw Unsupported("the problem has a length for each sequence");
-  problem.b = batch;
-  return ToText(ParseAttention(ToText(problem)));
+  if (!ParseAttention(name.problem).lengths.empty())
+    throw Unsupported("the problem has a length for each sequence");
+  return workload::WithBatch("b", ParseAttention)(name, batch);
 }
 
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
@@ -240,9 +239,9 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
                    "oneDNN Graph may fuse the call, so that the scores stay in caches"}}});
 
 [[maybe_unused]] const bool on_onednn = workload::RegisterBackend(
-    {"Attention", "cpu", "onednn", workload::CheckedWorkload<Read>, "oneDNN 3.2 or newer"});
+    {"Attention", "cpu", "onednn", workload::CheckedWorkload(Read), "oneDNN 3.2 or newer"});
 [[maybe_unused]] const bool on_cudnn = workload::RegisterBackend(
-    {"Attention", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnCase>, "cuDNN 9.8 or newer"});
+    {"Attention", "gpu", "cudnn", workload::CheckedWorkload(ReadCudnnCase), "cuDNN 9.8 or newer"});
 
 // Returns "KERNEL of IMPLEMENTATION + IMPLEMENTATION" without the parts that the log lacks.
 std::string ExecutorOf(const GraphPartition& partition) {

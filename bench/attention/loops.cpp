@@ -173,26 +173,21 @@ workload::PreparedCall PrepareLoops(const workload::BenchmarkName& name,
   RequireMemory(p, name.type);
   const auto in = std::make_shared<const Tensors>(SeededInputs(p, name.type, settings.seed));
   const auto o = std::make_shared<std::vector<double>>(in->q.size());
-  auto call = workload::PreparedLoops(
+  return workload::PreparedLoops(
       [=] { RunLoops(p, *in, *o); },
+      [=, type = name.type, seed = settings.seed] { return Check(p, type, *in, *o, seed); },
       WorkOf(p, name.type, {"fp64.vector", "fp64.vector", "fp64.vector"}, 1),
       {&in->q, &in->k, &in->v, o.get()});
-  call.verify = [=, type = name.type, seed = settings.seed] {
-    RunLoops(p, *in, *o);
-    return Check(p, type, *in, *o, seed);
-  };
-  return call;
 }
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
-    {"Attention", "cpu", "reference", workload::CheckedWorkload<Read>, std::nullopt, PrepareLoops});
+    {"Attention", "cpu", "reference", workload::CheckedWorkload(Read), std::nullopt, PrepareLoops});
 
 }  // namespace
 
 Tensors SeededInputs(const AttentionProblem& p, std::string_view type, uint64_t seed) {
   const auto seeded = [&](int64_t rows, uint64_t offset, float most) {
-    const auto values = workload::SeededValues(rows * p.d, seed + offset,
-                                               type == "f64" ? "f32" : type, -most, most);
+    const auto values = workload::SeededValues(rows * p.d, seed + offset, type, -most, most);
     return std::vector<double>(values.begin(), values.end());
   };
   return {seeded(p.b * p.h * p.q, 0, 4), seeded(p.b * p.kv * p.k, 1, 1),

@@ -160,19 +160,6 @@ Conv3dProblem OurProblem(const BenchdnnConv& problem, const suites::BenchdnnChoi
   return p;
 }
 
-// Returns the problem in dlroof's syntax. Returns nullopt if dlroof rejects the problem: the number
-// of channels is not a multiple of the groups, or sizes exceed 64 bits.
-std::optional<std::string> ProblemName(const BenchdnnConv& problem,
-                                       const suites::BenchdnnChoice& choice) {
-  try {
-    const auto ours = OurProblem(problem, choice);
-    if (problem.dimensions == 3) return ToText(ParseConv3d(ToText(ours)));
-    return ToText(ParseConv2d(ImageText(ours)));
-  } catch (const BadInput&) {
-    return std::nullopt;
-  }
-}
-
 std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
                                     const suites::BenchdnnDirection& direction) {
   auto options = suites::ProductOptionsOf(choice, direction.training, direction.bias);
@@ -186,20 +173,23 @@ std::vector<std::string> OurOptions(const suites::BenchdnnChoice& choice,
   return options;
 }
 
+std::array<suites::BenchdnnLetter, 22> LettersOf(BenchdnnConv& p) {
+  auto& [d, h, w] = p.axes;
+  return {{{"g", &p.groups},    {"mb", &p.images},  {"ic", &p.in_channels}, {"oc", &p.out_channels},
+           {"id", &d.input},    {"ih", &h.input},   {"iw", &w.input},       {"od", &d.output},
+           {"oh", &h.output},   {"ow", &w.output},  {"kd", &d.filter},      {"kh", &h.filter},
+           {"kw", &w.filter},   {"sd", &d.stride},  {"sh", &h.stride},      {"sw", &w.stride},
+           {"pd", &d.padding},  {"ph", &h.padding}, {"pw", &w.padding},     {"dd", &d.dilation},
+           {"dh", &h.dilation}, {"dw", &w.dilation}}};
+}
+
 // Parses a problem. Defaults: 2 images, 1 group, stride 1, no dilation, w as h, both as d. A
 // missing output size is computed from the padding (default 0), a missing padding from the output
 // size. Throws BadInput for an unknown key, a number above 2^31-1, a missing size, or no output.
 BenchdnnConv ReadBenchdnnConv(std::string_view text) {
   BenchdnnConv p;
   auto& [d, h, w] = p.axes;
-  const std::array<suites::BenchdnnLetter, 22> letters = {
-      {{"g", &p.groups},    {"mb", &p.images},  {"ic", &p.in_channels}, {"oc", &p.out_channels},
-       {"id", &d.input},    {"ih", &h.input},   {"iw", &w.input},       {"od", &d.output},
-       {"oh", &h.output},   {"ow", &w.output},  {"kd", &d.filter},      {"kh", &h.filter},
-       {"kw", &w.filter},   {"sd", &d.stride},  {"sh", &h.stride},      {"sw", &w.stride},
-       {"pd", &d.padding},  {"ph", &h.padding}, {"pw", &w.padding},     {"dd", &d.dilation},
-       {"dh", &h.dilation}, {"dw", &w.dilation}}};
-  suites::ReadLetters(text, letters);
+  suites::ReadLetters(text, LettersOf(p));
   suites::RequireLetter(p.groups, "g");
   suites::RequireLetter(p.in_channels, "ic");
   suites::RequireLetter(p.out_channels, "oc");
@@ -220,20 +210,18 @@ suites::BenchdnnName ConvName(std::string_view text, const suites::BenchdnnChoic
   for (const auto reason_of : {ShapeReason, CallReason})
     if (auto reason = reason_of(problem, choice)) return *reason;
   const suites::BenchdnnDirection& direction = suites::DirectionOf(choice);
-  auto ours = ProblemName(problem, choice);
-  if (!ours) return Reason{"impossible shape"};
+  const auto ours = OurProblem(problem, choice);
+  const bool is_volume = problem.dimensions == 3;
   return workload::ToText(workload::BenchmarkName{
-      problem.dimensions == 3 ? "Conv3D" : "Conv2D", "cpu", "onednn",
-      std::string(Key(direction.direction)), ConvType(suites::TypesOf(choice)).value(),
-      std::move(*ours), OurOptions(choice, direction)});
+      is_volume ? "Conv3D" : "Conv2D", "cpu", "onednn", std::string(Key(direction.direction)),
+      ConvType(suites::TypesOf(choice)).value(), is_volume ? ToText(ours) : ImageText(ours),
+      OurOptions(choice, direction)});
 }
 
-// Returns whether the text begins like a conv problem. The keys omit "mb", which all drivers have.
+// Returns whether the text begins like a conv problem.
 bool BeginsProblem(std::string_view text) {
-  static constexpr std::array<std::string_view, 21> kKeys = {
-      "g",  "ic", "id", "ih", "iw", "oc", "od", "oh", "ow", "kd", "kh",
-      "kw", "sd", "sh", "sw", "pd", "ph", "pw", "dd", "dh", "dw"};
-  return suites::BeginsWithLetter(text, kKeys);
+  BenchdnnConv p;
+  return suites::BeginsWithLetter(text, LettersOf(p));
 }
 
 std::string ProblemText(const Conv2dProblem& p) {

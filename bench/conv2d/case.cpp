@@ -79,10 +79,7 @@ std::optional<double> ExecutedOverUseful(const Conv2dCase& conv, std::string_vie
 
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities) {
-  Conv2dCase conv;
-  workload::ReadProductCase(
-      name, capabilities, [&](int column) { conv.problem = ParseConv2d(name.problem, column); },
-      conv);
+  auto conv = workload::ReadProductCase<Conv2dCase>(name, capabilities, ParseConv2d);
   if (workload::HasOption(name, "nchw")) conv.layout = Conv2dLayout::kNchw;
   if (workload::HasOption(name, "nhwc")) conv.layout = Conv2dLayout::kNhwc;
   if (workload::HasOption(name, "auto")) conv.algorithm = Conv2dAlgorithm::kAuto;
@@ -127,7 +124,7 @@ namespace {
      .directions = {"fwd", "bwd_data", "bwd_weights"},
      .templates = "Conv2D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Conv2D/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
-     .with_batch = WithBatch<ParseConv2d>,
+     .with_batch = workload::WithBatch("n", ParseConv2d),
      .variants = {{"layout", {"nchw", "nhwc"}, "source and destination in this layout"},
                   {"algorithm",
                    {"auto", "winograd", "best"},

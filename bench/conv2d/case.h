@@ -63,13 +63,6 @@ inline workload::ProductSizes SizesOf(const Conv2dCase& conv) { return SizesOf(c
 Conv2dCase ReadConv2dCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities);
 
-// Returns the text of the name's problem with this batch size. Throws BadInput if invalid.
-template <auto kParse>
-std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
-  auto problem = kParse(name.problem, 0);
-  problem.n = batch;
-  return ToText(kParse(ToText(problem), 0));
-}
 // Returns the FLOPs of a problem's text, or nullopt if it is not a problem's text.
 template <auto kParse>
 std::optional<roofline::ProductFlops> ProductFlopsOf(const std::string& text) {

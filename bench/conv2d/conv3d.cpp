@@ -224,10 +224,7 @@ namespace {
 
 Conv3dCase ReadCase(const workload::BenchmarkName& name,
                     const workload::ProductCapabilities& capabilities) {
-  Conv3dCase conv;
-  workload::ReadProductCase(
-      name, capabilities, [&](int column) { conv.problem = ParseConv3d(name.problem, column); },
-      conv);
+  auto conv = workload::ReadProductCase<Conv3dCase>(name, capabilities, ParseConv3d);
   CheckVariant(name, conv);
   return conv;
 }
@@ -252,7 +249,7 @@ Conv3dCase ReadCase(const workload::BenchmarkName& name,
      .directions = {"fwd", "bwd_data", "bwd_weights"},
      .templates = "Conv3D/cpu/onednn/fwd/{f32,bf16,int8}/*\n"
                   "Conv3D/cpu/onednn/{bwd_data,bwd_weights}/{f32,bf16}/*\n",
-     .with_batch = WithBatch<ParseConv3d>});
+     .with_batch = workload::WithBatch("n", ParseConv3d)});
 
 workload::Workload Read(const workload::BenchmarkName& name) {
   return {.repro = ConvBenchdnn(ReadOnednnConv3dCase(name))};
@@ -261,7 +258,7 @@ workload::Workload Read(const workload::BenchmarkName& name) {
 [[maybe_unused]] const bool backends_registered =
     workload::RegisterBackend({"Conv3D", "cpu", "onednn", Read, "oneDNN 3.2 or newer"}) &&
     workload::RegisterBackend({"Conv3D", "gpu", "cudnn",
-                               workload::CheckedWorkload<ReadCudnnConv3dCase>, "the CUDA module"});
+                               workload::CheckedWorkload(ReadCudnnConv3dCase), "the CUDA module"});
 
 }  // namespace
 

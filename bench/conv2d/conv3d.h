@@ -58,8 +58,6 @@ void CheckVariant(const workload::BenchmarkName& name, const workload::ProductCa
 
 struct Conv3dCase : workload::ProductCase {
   Conv3dProblem problem;
-
-  bool operator==(const Conv3dCase&) const = default;
 };
 
 workload::ProductSizes SizesOf(const Conv3dCase& conv);

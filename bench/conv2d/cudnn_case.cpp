@@ -301,7 +301,6 @@ CudnnConv2dCase ReadCudnnConv2dCase(const workload::BenchmarkName& full) {
                             true,
                             {{"bias"}, {"relu"}, {"nchw"}, {"padded"}, {"best", "engineN"}}});
   auto& conv = request.conv;
-  if (conv.type == "tf32") conv.fpmath = "tf32-truncated";
   if (conv.layout == Conv2dLayout::kAny) conv.layout = Conv2dLayout::kNhwc;
   request.padded = workload::HasOption(name, "padded");
   if (!HasPadding(conv.problem))
@@ -394,6 +393,6 @@ GraphSpec GraphOf(const CudnnConv2dCase& request) {
 
 namespace {
 [[maybe_unused]] const bool cudnn_case_registered = workload::RegisterBackend(
-    {"Conv2D", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnConv2dCase>, "the CUDA module"});
+    {"Conv2D", "gpu", "cudnn", workload::CheckedWorkload(ReadCudnnConv2dCase), "the CUDA module"});
 }  // namespace
 }  // namespace dlroof::conv2d

@@ -35,8 +35,6 @@ struct CudnnConv2dCase {
   // The call copies the source into a padded tensor (bwd_data: the gradient out of one), and cuDNN
   // gets a convolution without padding. Frameworks do this for padding that differs at the ends.
   bool padded = false;
-
-  bool operator==(const CudnnConv2dCase&) const = default;
 };
 
 // Parses a name. Types: f32 (without tensor cores and narrower inputs), tf32, f16, bf16, int8 and
@@ -96,8 +94,6 @@ struct PaddingCopy {
   int64_t plain_pitch = 0;                    // [byte] from row to row without padding
   int64_t padded_pitch = 0, padded_rows = 0;  // [byte] from row to row; rows per plane
   int64_t first_byte = 0, first_row = 0;      // where the source begins in a padded plane
-
-  bool operator==(const PaddingCopy&) const = default;
 };
 PaddingCopy PaddingCopyOf(const CudnnConv2dCase& request);
 

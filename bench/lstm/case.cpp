@@ -326,13 +326,14 @@ LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed,
   return input;
 }
 
-LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed) {
+LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed,
+                                     std::string_view element) {
   const LstmElements elements = Elements(problem);
   ValueSource values(seed ^ 0x67726164ULL);
   LstmOutput<float> gradient;
-  gradient.output = values.Next(elements.output, "f32", 1);
-  gradient.final_hidden = values.Next(elements.hidden, "f32", 1);
-  gradient.final_cell = values.Next(elements.cell, "f32", 1);
+  gradient.output = values.Next(elements.output, element, 1);
+  gradient.final_hidden = values.Next(elements.hidden, element, 1);
+  gradient.final_cell = values.Next(elements.cell, element, 1);
   return gradient;
 }
 
@@ -433,12 +434,6 @@ std::string LstmMatrixPipe(const LstmType& type, std::string_view fpmath,
 
 namespace {
 
-std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
-  auto problem = ParseLstmProblem(name.problem);
-  problem.n = batch;
-  return ToText(ParseLstmProblem(ToText(problem)));
-}
-
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "LSTM",
      .words =
@@ -449,7 +444,7 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .benchdnn = {&kRnnDriver},
      .directions = {"fwd_inference", "fwd_training", "bwd"},
      .templates = "LSTM/cpu/onednn/{fwd_inference,fwd_training,bwd}/{f32,bf16}/*\n",
-     .with_batch = WithBatch,
+     .with_batch = workload::WithBatch("n", ParseLstmProblem),
      .named_flops =
          [](const record::Record& record) {
            const auto direction = ValueIn(kDirections, record.direction);

@@ -206,8 +206,10 @@ float Int8WeightLimit(const LstmProblem& problem);
 // deviation of about 0.5 at any size: no gate saturates, every input matters, none is denormal.
 LstmInput<float> SeededLstmInput(const LstmProblem& problem, uint64_t seed, std::string_view type);
 
-// Returns seeded f32 gradients of a loss with respect to each output, uniform within +-1.
-LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed);
+// Returns seeded gradients of a loss with respect to each output, uniform within +-1 and exactly
+// representable in the element type.
+LstmOutput<float> SeededLstmGradient(const LstmProblem& problem, uint64_t seed,
+                                     std::string_view element = "f32");
 
 struct LstmDifference {
   double max_error = 0;  // [1] maximum of |got - expected| / the tensor's maximum |expected|

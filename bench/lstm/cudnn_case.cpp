@@ -184,6 +184,6 @@ void AddHalfBias(const RnnPart& part, const std::vector<float>& bias, LstmInput<
 
 namespace {
 [[maybe_unused]] const bool cudnn_case_registered = workload::RegisterBackend(
-    {"LSTM", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnLstmCase>, "the CUDA module"});
+    {"LSTM", "gpu", "cudnn", workload::CheckedWorkload(ReadCudnnLstmCase), "the CUDA module"});
 }  // namespace
 }  // namespace dlroof::lstm

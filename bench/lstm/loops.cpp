@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bench/workload/memory.h"
+#include "bench/workload/operator_parts.h"
 
 namespace dlroof::lstm {
 namespace {
@@ -179,27 +180,28 @@ struct ReferenceCall {
   LstmInput<double> d_input;
 };
 
-// Returns the tensors that have the same address in each call: all but gradients between layers.
-std::vector<workload::MemoryRegion> Memory(const ReferenceCall& call) {
-  std::vector<workload::MemoryRegion> memory;
-  const auto add = [&](const std::vector<double>& values, bool weights = false) {
-    if (!values.empty()) memory.push_back({values.data(), values.size() * sizeof(double), weights});
-  };
-  add(call.input.source);
-  add(call.input.initial_hidden);
-  add(call.input.initial_cell);
+// Returns the prepared call of `run`. Its memory lists the tensors that have the same address in
+// each call: all but gradients between layers.
+workload::PreparedCall Prepared(const std::function<void()>& run,
+                                const std::function<workload::Verification()>& check,
+                                const ReferenceCall& call, Work modelled) {
+  workload::TensorList tensors, weights;
+  const auto add = [&](const std::vector<double>& values) { tensors.push_back(&values); };
+  for (const auto* values :
+       {&call.input.source, &call.input.initial_hidden, &call.input.initial_cell})
+    add(*values);
   for (const auto& layer : call.input.layers)
-    for (const auto tensor : kLayerTensors<double>) add(layer.*tensor, true);
-  ForEachOutput([&](const auto& values) { add(values); }, call.forward.outputs);
+    for (const auto tensor : kLayerTensors<double>) weights.push_back(&(layer.*tensor));
+  ForEachOutput(add, call.forward.outputs);
   for (const auto& layer : call.forward.stored) {
     add(layer.output);
     for (const auto& pass : layer.passes)
       for (const auto* values : {&pass.gates, &pass.cell, &pass.exposed, &pass.hidden})
         add(*values);
   }
-  ForEachOutput([&](const auto& values) { add(values); }, call.d_output);
-  ForEachInput([&](const auto& values) { add(values); }, call.d_input);
-  return memory;
+  ForEachOutput(add, call.d_output);
+  ForEachInput(add, call.d_input);
+  return workload::PreparedLoops(run, check, std::move(modelled), tensors, weights);
 }
 
 LstmCase ReadRequest(const workload::BenchmarkName& name) {
@@ -215,35 +217,27 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   auto call = std::make_shared<ReferenceCall>();
   call->problem = lstm.problem;
   call->input = ToDouble(SeededLstmInput(lstm.problem, settings.seed, "f32"));
-  workload::PreparedCall prepared;
-  if (lstm.direction == LstmDirection::kBackward) {
+  const bool backward = lstm.direction == LstmDirection::kBackward;
+  std::function<void()> run = [call] { LstmForward(call->problem, call->input, call->forward); };
+  if (backward) {
     call->d_output = ToDouble(SeededLstmGradient(lstm.problem, settings.seed));
-    LstmForward(call->problem, call->input, call->forward);
-    prepared.run = [call] {
+    run();
+    run = [call] {
       LstmBackward(call->problem, call->input, call->forward, call->d_output, call->d_input);
     };
-    prepared.verify = [call, run = prepared.run] {
-      run();
-      return CheckGradient(call->problem, call->input, call->d_output, call->d_input);
-    };
-  } else {
-    prepared.run = [call] { LstmForward(call->problem, call->input, call->forward); };
-    prepared.verify = [call, run = prepared.run] {
-      run();
-      return CheckLastSteps(call->problem, call->input, call->forward);
-    };
   }
-  prepared.run();  // the first call allocates the outputs
-  prepared.memory = Memory(*call);
-  prepared.algorithm = "plain loops";
-  prepared.threads = 1;
-  prepared.modelled =
-      ModelledWork(lstm.problem, lstm.direction, type, "fp64.vector", "fp64.vector", 1);
-  return prepared;
+  run();  // the first call allocates the outputs
+  const auto check = [call, backward] {
+    return backward ? CheckGradient(call->problem, call->input, call->d_output, call->d_input)
+                    : CheckLastSteps(call->problem, call->input, call->forward);
+  };
+  return Prepared(
+      run, check, *call,
+      ModelledWork(lstm.problem, lstm.direction, type, "fp64.vector", "fp64.vector", 1));
 }
 
 [[maybe_unused]] const bool reference_registered = workload::RegisterBackend(
-    {"LSTM", "cpu", "reference", workload::CheckedWorkload<ReadRequest>, std::nullopt, Prepare});
+    {"LSTM", "cpu", "reference", workload::CheckedWorkload(ReadRequest), std::nullopt, Prepare});
 
 }  // namespace
 }  // namespace dlroof::lstm

@@ -118,10 +118,7 @@ std::string_view TypeOf(const workload::ProductTypes& types, Matrix matrix) {
 
 MatmulCase ReadMatmulCase(const workload::BenchmarkName& name,
                           const workload::ProductCapabilities& capabilities) {
-  MatmulCase matmul;
-  workload::ReadProductCase(
-      name, capabilities, [&](int column) { matmul.problem = ParseMatmul(name.problem, column); },
-      matmul);
+  auto matmul = workload::ReadProductCase<MatmulCase>(name, capabilities, ParseMatmul);
   matmul.ip = workload::HasOption(name, "ip");
   matmul.any = workload::HasOption(name, "any");
   matmul.zero_points = workload::HasOption(name, "zero-points");
@@ -166,9 +163,7 @@ namespace {
 std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
   if (!workload::HasOption(name, "ip"))
     throw Unsupported("a matrix product does not say which of its sizes is the batch (ip does)");
-  auto problem = ParseMatmul(name.problem);
-  problem.m = batch;
-  return ToText(ParseMatmul(ToText(problem)));
+  return workload::WithBatch("m", ParseMatmul)(name, batch);
 }
 
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
@@ -242,7 +237,6 @@ MatmulCase ReadCublasltMatmulCase(const workload::BenchmarkName& name) {
   auto matmul = ReadMatmulCase(name, capabilities);
   matmul.scaling = ScalingOf(name);
   CheckScaling(name, matmul);
-  if (matmul.type == "tf32") matmul.fpmath = "tf32-truncated";
   return matmul;
 }
 
@@ -257,7 +251,7 @@ std::string PipeOf(std::string_view type) { return std::string(RowOf(type).pipe)
 
 namespace {
 [[maybe_unused]] const bool cublaslt_case_registered = workload::RegisterBackend(
-    {"Matmul", "gpu", "cublaslt", workload::CheckedWorkload<ReadCublasltMatmulCase>,
+    {"Matmul", "gpu", "cublaslt", workload::CheckedWorkload(ReadCublasltMatmulCase),
      "the CUDA module"});
 
 constexpr int64_t kAll = 0;  // in Block: all rows, or the whole depth
@@ -295,6 +289,11 @@ std::vector<float> PowersOfTwo(int64_t count, uint64_t seed) {
   auto values = workload::SeededValues(count, seed, "f32", -kExponent, kExponent);
   for (float& value : values) value = std::exp2(std::round(value));
   return values;
+}
+
+// Returns the number of scales of compressed weights.
+int64_t Groups(const MatmulCase& matmul) {
+  return matmul.group == 0 ? 0 : matmul.problem.k / matmul.group * matmul.problem.n;
 }
 
 // A tile of block scales: 128 rows of 4 scales (cuBLAS 13's documentation, section 3.1.4.4.2).
@@ -340,8 +339,6 @@ FactorScales::FactorScales(const MatmulCase& matmul, Matrix matrix, uint64_t see
   values_ = PowersOfTwo(row_blocks_ * depth_blocks_, seed);
 }
 
-int64_t FactorScales::count() const { return std::ssize(values_); }
-
 double FactorScales::Bytes() const {
   return static_cast<double>(count() * (is_tiled_ ? 1 : int64_t{sizeof(float)}));
 }
@@ -358,39 +355,62 @@ void FactorScales::Apply(std::vector<float>& elements) const {
       elements[static_cast<size_t>(row * depth_ + step)] *= At(row, step);
 }
 
-size_t FactorScales::StoredCount() const {
-  if (is_tiled_)
-    return static_cast<size_t>(Blocks(rows_, kTileRows) * Blocks(depth_blocks_, kTileBlocks) *
-                               kTileRows * kTileBlocks);
-  return is_padded_ ? static_cast<size_t>(row_blocks_ * Blocks(depth_blocks_, 4) * 4)
-                    : values_.size();
-}
-
-size_t FactorScales::StoredIndex(int64_t row_block, int64_t block) const {
-  if (is_tiled_) {
-    const int64_t outer = row_block % kTileRows, inner = block % kTileBlocks;
-    const int64_t tile =
-        row_block / kTileRows * Blocks(depth_blocks_, kTileBlocks) + block / kTileBlocks;
-    return static_cast<size_t>(tile * kTileRows * kTileBlocks + outer % 32 * 16 + outer / 32 * 4 +
-                               inner);
-  }
-  // cuBLAS 13's documentation, section 3.1.4.5.1: scales of 128 x 128 blocks are consecutive along
-  // the sum, padded to a multiple of 4; scales of 1 x 128 blocks are consecutive along the rows.
-  return static_cast<size_t>(is_padded_ ? row_block * Blocks(depth_blocks_, 4) * 4 + block
-                                        : block * row_blocks_ + row_block);
-}
-
 std::vector<std::byte> FactorScales::Stored() const {
   if (values_.empty()) return {};
   const bool is_power = type_ == "ue8m0";
-  std::vector<float> stored(StoredCount());  // padded with zeros
+  const int64_t rows = is_tiled_ ? Blocks(row_blocks_, kTileRows) * kTileRows : row_blocks_;
+  const int64_t depth =
+      is_tiled_ || is_padded_ ? Blocks(depth_blocks_, kTileBlocks) * kTileBlocks : depth_blocks_;
+  const auto index = [&](int64_t row, int64_t block) {
+    // cuBLAS 13's documentation, section 3.1.4.5.1: scales of 128 x 128 blocks are consecutive
+    // along the sum, padded to a multiple of 4; scales of 1 x 128 blocks are consecutive along the
+    // rows.
+    if (!is_tiled_) return is_padded_ ? row * depth + block : block * rows + row;
+    const int64_t tile = (row / kTileRows * depth + block / kTileBlocks * kTileBlocks) * kTileRows;
+    return tile + row % 32 * 16 + row % kTileRows / 32 * 4 + block % kTileBlocks;
+  };
+  constexpr float kBias = 127;
+  std::vector<float> stored(static_cast<size_t>(rows * depth));  // padded with zeros
   for (int64_t row = 0; row < row_blocks_; ++row)
     for (int64_t block = 0; block < depth_blocks_; ++block) {
       const float value = values_[static_cast<size_t>(row * depth_blocks_ + block)];
-      constexpr float kBias = 127;
-      stored[StoredIndex(row, block)] = is_power ? std::log2(value) + kBias : value;
+      stored[static_cast<size_t>(index(row, block))] = is_power ? std::log2(value) + kBias : value;
     }
   return workload::Encoded(stored, is_power ? "u8" : type_);
+}
+
+Quantization QuantizationOf(const MatmulCase& matmul) {
+  Quantization found;
+  if (matmul.group == 0) return found;
+  constexpr uint64_t kSeed = 1;
+  const auto& [type, low, high] = *workload::FindIntegerWeights(matmul.types.weights);
+  found.scales = PowersOfTwo(Groups(matmul), kSeed);
+  // The largest weights are then about 2.
+  for (float& scale : found.scales) scale *= workload::IsByte(type) ? 0x1p-7F : 0x1p-3F;
+  if (matmul.zero_points)
+    found.zero_points = workload::SeededValues(Groups(matmul), kSeed + 1, type, low, high);
+  return found;
+}
+
+double QuantizationBytes(const MatmulCase& matmul) {
+  const int64_t count = Groups(matmul);
+  return static_cast<double>(
+      workload::StoredBytes(count, matmul.types.source) +
+      (matmul.zero_points ? workload::StoredBytes(count, matmul.types.weights) : 0));
+}
+
+void Expand(const MatmulCase& matmul, std::vector<float>& b) {
+  const auto [scales, zero_points] = QuantizationOf(matmul);
+  const auto& p = matmul.problem;
+  for (int64_t index = 0; index < CountB(p); ++index) {
+    const int64_t of_pair = index % (p.k * p.n);
+    const int64_t step = p.transposed_b ? of_pair % p.k : of_pair / p.n;
+    const int64_t column = p.transposed_b ? of_pair / p.k : of_pair % p.n;
+    const auto group = static_cast<size_t>(step / matmul.group * p.n + column);
+    float& weight = b[static_cast<size_t>(index)];
+    if (!zero_points.empty()) weight -= zero_points[group];
+    weight *= scales[group];
+  }
 }
 
 double ScaleBytes(const MatmulCase& matmul) {

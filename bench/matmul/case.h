@@ -94,8 +94,6 @@ struct MatmulCase : workload::ProductCase {
   // compressed.
   int64_t group = 0;
   bool zero_points = false;
-
-  bool operator==(const MatmulCase&) const = default;
 };
 
 // Returns the sizes of the case. The columns of C are its channels.
@@ -152,8 +150,6 @@ struct MatrixSpec {
   std::string type;               // one of "f32 f16 bf16 e4m3 e2m1 s8 s32"
   int64_t rows = 1, columns = 1;  // of the stored matrix
   bool transposed = false;        // the product uses the transpose
-
-  bool operator==(const MatrixSpec&) const = default;
 };
 
 // `batch` products result = first x second of dense, consecutive, column-major matrices. This is
@@ -186,8 +182,8 @@ class FactorScales {
   // `matrix` is kA or kB. The scales are seeded: 1/2, 1 or 2, which every type of scale can store.
   FactorScales(const MatmulCase& matmul, Matrix matrix, uint64_t seed);
 
-  int64_t count() const;  // number of scales
-  double Bytes() const;   // size of all scales, without padding
+  int64_t count() const { return std::ssize(values_); }  // number of scales
+  double Bytes() const;                                  // size of all scales, without padding
   // Returns the scale of element `step` of the sum in row `row` of A, or in column `row` of B.
   float At(int64_t row, int64_t step) const;
   void Apply(std::vector<float>& elements) const;
@@ -195,9 +191,6 @@ class FactorScales {
   std::vector<std::byte> Stored() const;
 
  private:
-  size_t StoredIndex(int64_t row_block, int64_t block) const;
-  size_t StoredCount() const;
-
   bool is_weights_;
   std::string_view type_;              // of a scale; empty without scales
   bool is_tiled_;                      // stored in tiles of 128 rows and 4 scales along the sum

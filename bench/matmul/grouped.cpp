@@ -123,23 +123,11 @@ namespace {
 
 GroupedCase ReadCase(const workload::BenchmarkName& name,
                      const workload::ProductCapabilities& capabilities) {
-  GroupedCase grouped;
   workload::RequireDirection(name, {"fwd"});
-  workload::ReadProductCase(
-      name, capabilities, [&](int column) { grouped.problem = ParseGrouped(name.problem, column); },
-      grouped);
-  return grouped;
+  return workload::ReadProductCase<GroupedCase>(name, capabilities, ParseGrouped);
 }
 
-using Arrays = workload::ProductArrays<double>;
-
-Arrays FilledArrays(const GroupedCase& grouped, const workload::ProductInputs& inputs) {
-  return {{inputs.source.begin(), inputs.source.end()},
-          {inputs.weights.begin(), inputs.weights.end()},
-          std::vector<double>(static_cast<size_t>(SizesOf(grouped).destination))};
-}
-
-void RunLoops(const GroupedCase& grouped, Arrays& arrays) {
+void RunLoops(const GroupedCase& grouped, workload::ProductArrays<double>& arrays) {
   const auto& p = grouped.problem;
   int64_t row = 0, expert = 0;
   for (const auto rows : RowsOfExperts(p)) {
@@ -152,18 +140,8 @@ void RunLoops(const GroupedCase& grouped, Arrays& arrays) {
   }
 }
 
-workload::ProductOutput<double> Output(const GroupedCase& /*grouped*/, const Arrays& arrays) {
-  return {arrays.destination};
-}
-
-[[maybe_unused]] const bool reference_registered = workload::RegisterLoops<GroupedCase>(
-    "GroupedMatmul", {ReadCase, {}, FilledArrays, RunLoops, Output});
-
-std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
-  auto problem = ParseGrouped(name.problem);
-  problem.m = batch;
-  return ToText(ParseGrouped(ToText(problem)));
-}
+[[maybe_unused]] const bool reference_registered =
+    workload::RegisterLoops<GroupedCase>("GroupedMatmul", {ReadCase, {}, RunLoops});
 
 [[maybe_unused]] const bool op_registered = workload::RegisterOp(
     {.name = "GroupedMatmul",
@@ -172,20 +150,20 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .flop_convention = "2*M*N*K, whatever the routing",
      .directions = {"fwd"},
      .templates = "GroupedMatmul/cpu/onednn/fwd/{f32,bf16}/*\n",
-     .with_batch = WithBatch,
+     .with_batch = workload::WithBatch("m", ParseGrouped),
      .named_flops = [](const record::Record& record) {
        const auto p = ParseGrouped(record.problem);
        return static_cast<double>(2 * p.m * p.n * p.k);
      }});
 
 [[maybe_unused]] const bool on_onednn = workload::RegisterBackend(
-    {"GroupedMatmul", "cpu", "onednn", workload::CheckedWorkload<ReadOnednnGroupedCase>,
+    {"GroupedMatmul", "cpu", "onednn", workload::CheckedWorkload(ReadOnednnGroupedCase),
      "oneDNN 3.2 or newer"});
 [[maybe_unused]] const bool on_cublaslt = workload::RegisterBackend(
-    {"GroupedMatmul", "gpu", "cublaslt", workload::CheckedWorkload<ReadCublasltGroupedCase>,
+    {"GroupedMatmul", "gpu", "cublaslt", workload::CheckedWorkload(ReadCublasltGroupedCase),
      "the CUDA module"});
 [[maybe_unused]] const bool on_cudnn = workload::RegisterBackend(
-    {"GroupedMatmul", "gpu", "cudnn", workload::CheckedWorkload<ReadCudnnGroupedCase>,
+    {"GroupedMatmul", "gpu", "cudnn", workload::CheckedWorkload(ReadCudnnGroupedCase),
      "cuDNN 9.15 or newer"});
 
 }  // namespace
@@ -202,9 +180,7 @@ GroupedCase ReadOnednnGroupedCase(const workload::BenchmarkName& name) {
 }
 
 GroupedCase ReadCublasltGroupedCase(const workload::BenchmarkName& name) {
-  auto grouped = ReadCase(name, {{"f32", "tf32", "f16", "bf16"}, false, {}});
-  if (grouped.type == "tf32") grouped.fpmath = "tf32-truncated";
-  return grouped;
+  return ReadCase(name, {{"f32", "tf32", "f16", "bf16"}, false, {}});
 }
 
 GroupedCase ReadCudnnGroupedCase(const workload::BenchmarkName& name) {

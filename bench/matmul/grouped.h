@@ -36,8 +36,6 @@ std::vector<int64_t> RowsOfExperts(const GroupedProblem& problem);
 
 struct GroupedCase : workload::ProductCase {
   GroupedProblem problem;
-
-  bool operator==(const GroupedCase&) const = default;
 };
 
 workload::ProductSizes SizesOf(const GroupedCase& grouped);

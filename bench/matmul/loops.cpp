@@ -1,6 +1,6 @@
 #include "bench/matmul/loops.h"
 
-#include <cmath>
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -34,6 +34,25 @@ std::vector<int64_t> SampledIndices(const MatmulProduct& p, int64_t count, uint6
 
 }  // namespace
 
+void RunMatmulCase(const MatmulCase& matmul, workload::ProductArrays<double>& arrays) {
+  const auto p = ProductOf(matmul);
+  const double* const left = MatrixOf(arrays, p.left.matrix).data();
+  const double* const right = MatrixOf(arrays, p.right.matrix).data();
+  auto& result = MatrixOf(arrays, p.result);
+  std::ranges::fill(result, 0.0);
+  for (int64_t pair = 0; pair < p.batch; ++pair)
+    for (int64_t row = 0; row < p.rows; ++row) {
+      double* const sums = result.data() + (pair * p.rows + row) * p.columns;
+      for (int64_t step = 0; step < p.depth; ++step)
+        for (int64_t column = 0; column < p.columns; ++column)
+          sums[column] +=
+              left[p.LeftIndex(pair, row, step)] * right[p.RightIndex(pair, step, column)];
+    }
+  const auto columns = static_cast<size_t>(matmul.problem.n);
+  workload::AddVariant(
+      matmul, matmul.problem.n, [=](size_t i) { return i % columns; }, arrays);
+}
+
 workload::ProductElement MatmulElementAt(const MatmulProduct& p,
                                          const workload::ProductInputs& inputs, int64_t index) {
   const int64_t column = index % p.columns;
@@ -46,51 +65,6 @@ workload::ProductElement MatmulElementAt(const MatmulProduct& p,
     sum.Add(double{left[p.LeftIndex(pair, row, step)]} *
             double{right[p.RightIndex(pair, step, column)]});
   return sum;
-}
-
-namespace {
-
-// Returns the number of scales.
-int64_t Groups(const MatmulCase& matmul) {
-  return matmul.group == 0 ? 0 : matmul.problem.k / matmul.group * matmul.problem.n;
-}
-
-}  // namespace
-
-Quantization QuantizationOf(const MatmulCase& matmul) {
-  Quantization found;
-  if (matmul.group == 0) return found;
-  constexpr uint64_t kSeed = 1;
-  const auto& [type, low, high] = *workload::FindIntegerWeights(matmul.types.weights);
-  // Exponents from -1.49 to 1.49 round to -1, 0 and 1 about equally often. `exponent` makes the
-  // largest weights about 2.
-  const float exponent = workload::IsByte(type) ? -7 : -3;
-  found.scales = workload::SeededValues(Groups(matmul), kSeed, "f32", -1.49F, 1.49F);
-  for (float& scale : found.scales) scale = std::exp2(std::round(scale) + exponent);
-  if (matmul.zero_points)
-    found.zero_points = workload::SeededValues(Groups(matmul), kSeed + 1, type, low, high);
-  return found;
-}
-
-double QuantizationBytes(const MatmulCase& matmul) {
-  const int64_t count = Groups(matmul);
-  return static_cast<double>(
-      workload::StoredBytes(count, matmul.types.source) +
-      (matmul.zero_points ? workload::StoredBytes(count, matmul.types.weights) : 0));
-}
-
-void Expand(const MatmulCase& matmul, std::vector<float>& b) {
-  const auto [scales, zero_points] = QuantizationOf(matmul);
-  const auto& p = matmul.problem;
-  for (int64_t index = 0; index < CountB(p); ++index) {
-    const int64_t of_pair = index % (p.k * p.n);
-    const int64_t step = p.transposed_b ? of_pair % p.k : of_pair / p.n;
-    const int64_t column = p.transposed_b ? of_pair / p.k : of_pair % p.n;
-    const auto group = static_cast<size_t>(step / matmul.group * p.n + column);
-    float& weight = b[static_cast<size_t>(index)];
-    if (!zero_points.empty()) weight -= zero_points[group];
-    weight *= scales[group];
-  }
 }
 
 workload::ProductResult ResultOf(const MatmulCase& matmul, const workload::ProductInputs& inputs) {
@@ -115,29 +89,9 @@ workload::ProductResult ResultOf(const MatmulCase& matmul, const workload::Produ
 
 namespace {
 
-using Arrays = workload::ProductArrays<double>;
-
-Arrays FilledArrays(const MatmulCase& matmul, const workload::ProductInputs& inputs) {
-  auto arrays = ZeroMatrices<double>(matmul.problem);
-  for (const Matrix matrix : {Matrix::kA, Matrix::kB, Matrix::kC}) {
-    const auto& from = MatrixOf(inputs, matrix);
-    std::ranges::copy(from, MatrixOf(arrays, matrix).begin());
-  }
-  arrays.bias.assign(inputs.bias.begin(), inputs.bias.end());
-  arrays.addend.assign(inputs.addend.begin(), inputs.addend.end());
-  return arrays;
-}
-
-workload::ProductOutput<double> Output(const MatmulCase& matmul, const Arrays& arrays) {
-  return {MatrixOf(arrays, ProductOf(matmul).result)};
-}
-
 [[maybe_unused]] const bool reference_registered = workload::RegisterLoops<MatmulCase>(
-    "Matmul", {ReadMatmulCase,
-               {{"bias"}, {"sum"}, {"relu", "gelu_erf", "gelu_tanh"}},
-               FilledArrays,
-               RunMatmulCase<double>,
-               Output});
+    "Matmul",
+    {ReadMatmulCase, {{"bias"}, {"sum"}, {"relu", "gelu_erf", "gelu_tanh"}}, RunMatmulCase});
 
 }  // namespace
 }  // namespace dlroof::matmul

@@ -69,10 +69,8 @@ void CopyTensors(const Arguments& from, const Arguments& to) {
 }
 
 void RefuseReferenceLoops(std::string_view implementation, const Work& work) {
-  double flops = 0;
-  for (const auto& [pipe, count] : work.flops) flops += count;
   constexpr double kMaxFlops = 1e8;
-  if (implementation.starts_with("ref") && flops > kMaxFlops)
+  if (implementation.starts_with("ref") && TotalFlops(work).value_or(0) > kMaxFlops)
     throw Unsupported(
         "oneDNN has no kernel for this call on this CPU, only reference loops ({}), which would "
         "take seconds or minutes per call",

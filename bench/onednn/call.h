@@ -162,8 +162,6 @@ std::optional<Reason> VersionRefusal(const dnnl_version_t& version);
 std::optional<Reason> ThreadsRefusal(Threading threading, int threads, int cpus);
 
 Threading LoadedThreading();
-// Throws Unsupported if the loaded library cannot use `threads` threads.
-void RequireThreads(int threads);
 
 // Returns whether the loaded version is 3.2. The breakdown of an LSTM's time holds for 3.2 only.
 bool IsVersion32();
@@ -199,6 +197,19 @@ template <class Primitive>
 Call CallOf(const typename Primitive::primitive_desc& chosen) {
   return {{}, Primitive(chosen), chosen.impl_info_str()};
 }
+
+// Primitives in order of execution, with the memory of tensors that they share.
+struct Sequence {
+  Tensors owner{};
+  std::vector<Call> steps{};
+  Arguments arguments{};       // all tensors, with the same keys in all calls of a problem
+  std::vector<int> weights{};  // keys of `arguments` that are trained parameters
+  std::string implementation{};
+
+  void Run() const {
+    for (const auto& step : steps) step.Run();
+  }
+};
 
 // Throws Unsupported if oneDNN computes a problem of more than 1e8 FLOPs with its reference loops.
 // They are four orders of magnitude slower than its kernels (0.1 to 0.2 GFLOP/s on two cores), so

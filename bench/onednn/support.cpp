@@ -225,7 +225,11 @@ std::string MatrixPipe(std::string_view type, std::string_view implementation) {
 }
 
 void SetThreads(int threads) {
-  RequireThreads(threads);
+  if (LoadedThreading() != Threading::kOpenMp) {
+    const int cpus = static_cast<int>(cpu::ThisCpu().allowed.size());
+    if (const auto reason = ThreadsRefusal(LoadedThreading(), threads, cpus))
+      throw Unsupported(reason->text);
+  }
   omp_set_num_threads(threads);
 }
 
@@ -353,6 +357,17 @@ void Add(double count, const PartCost& cost, PartCost& sum) {
     sum.instructions.reset();
 }
 
+// Returns cost(product or function) on one thread, or nullopt if oneDNN lacks it.
+template <class Cost, class What>
+std::optional<PartCost> Measured(Cost cost, const What& what) {
+  const OneThread one_thread;
+  try {
+    return cost(what);
+  } catch (const dnnl::error&) {
+    return std::nullopt;
+  }
+}
+
 PartCost CostOfElement(dnnl::algorithm function) {
   const Dims shape = {16384};
   const auto desc = PlainDesc(shape, Type::f32);
@@ -365,16 +380,6 @@ PartCost CostOfElement(dnnl::algorithm function) {
                          {DNNL_ARG_DST, tensors.Empty(desc)}}),
       cost);
   return cost;
-}
-
-// Returns the single-threaded cost of one element, or nullopt if oneDNN lacks the primitive.
-std::optional<PartCost> MeasureElement(dnnl::algorithm function) {
-  const OneThread one_thread;
-  try {
-    return CostOfElement(function);
-  } catch (const dnnl::error&) {
-    return std::nullopt;
-  }
 }
 
 PartCost CostOfProduct(std::int64_t m, std::int64_t n, std::int64_t k, Type type) {
@@ -413,24 +418,20 @@ PartCost CostOf(const MeasuredProduct& product) {
   return by == ProductBy::kGemm ? CostOfGemm(m, n, k) : CostOfProduct(m, n, k, type);
 }
 
-std::optional<PartCost> Measure(const MeasuredProduct& product) {
-  const OneThread one_thread;
-  try {
-    auto cost = CostOf(product);
-    Add(-1, CostOf({8, 8, 8, product.type, product.by}), cost);
-    cost.seconds = std::max(0.0, cost.seconds);
-    if (cost.instructions) cost.instructions = std::max(0.0, *cost.instructions);
-    return cost;
-  } catch (const dnnl::error&) {
-    return std::nullopt;
-  }
+// Returns the cost without that of a call.
+PartCost CostWithoutCall(const MeasuredProduct& product) {
+  auto cost = CostOf(product);
+  Add(-1, CostOf({8, 8, 8, product.type, product.by}), cost);
+  cost.seconds = std::max(0.0, cost.seconds);
+  if (cost.instructions) cost.instructions = std::max(0.0, *cost.instructions);
+  return cost;
 }
 
 }  // namespace
 
 std::optional<PartCost> FunctionCost(double sigmoids, double tanhs) {
-  static const auto sigmoid = MeasureElement(dnnl::algorithm::eltwise_logistic),
-                    tanh = MeasureElement(dnnl::algorithm::eltwise_tanh);
+  static const auto sigmoid = Measured(CostOfElement, dnnl::algorithm::eltwise_logistic),
+                    tanh = Measured(CostOfElement, dnnl::algorithm::eltwise_tanh);
   if (!sigmoid || !tanh) return std::nullopt;
   PartCost cost{0, 0};
   Add(sigmoids, *sigmoid, cost);
@@ -445,7 +446,8 @@ std::optional<PartCost> ProductCost(const std::vector<workload::MatrixProducts>&
   for (const auto& [m, n, k, count] : products) {
     const MeasuredProduct product{m, n, k, DataType(type), by};
     auto known = measured.find(product);
-    if (known == measured.end()) known = measured.emplace(product, Measure(product)).first;
+    if (known == measured.end())
+      known = measured.emplace(product, Measured(CostWithoutCall, product)).first;
     if (!known->second) return std::nullopt;
     Add(static_cast<double>(count), *known->second, sum);
   }
@@ -515,13 +517,6 @@ std::optional<Reason> ThreadsRefusal(Threading threading, int threads, int cpus)
 }
 
 Threading LoadedThreading() { return Threading{dnnl::version()->cpu_runtime}; }
-
-void RequireThreads(int threads) {
-  if (LoadedThreading() == Threading::kOpenMp) return;
-  const int cpus = static_cast<int>(cpu::ThisCpu().allowed.size());
-  if (const auto reason = ThreadsRefusal(LoadedThreading(), threads, cpus))
-    throw Unsupported(reason->text);
-}
 
 bool IsVersion32() {
   const auto* version = dnnl::version();

@@ -107,7 +107,8 @@ std::optional<std::string> LineOf(const logs::Primitive& primitive) {
 }
 
 const suites::BenchdnnDriver kDriver =
-    DriverOf(kEltwise, {"eltwise", kOptions, "dt", UnsupportedReason, NameOptions, kKinds, LineOf});
+    DriverOf(kEltwise, {"dt", UnsupportedReason, NameOptions},
+             {.name = "eltwise", .options = kOptions, .kinds = kKinds, .line = LineOf});
 
 const workload::OptionRows kNameOptions = {{"training"},
                                            {"gelu_erf", "gelu_tanh", "logistic", "tanh"}};

@@ -179,7 +179,7 @@ double RowError(const RowsCase& norm, const Tensors<float>& in, std::span<const 
 // Returns source and residual between -1 and 3, so that the mean matters; scale from 0.5 to 1.5, in
 // f32 or, with a residual, in the type of the rows; shift between -1 and 1, in f32.
 Tensors<float> Inputs(const RowsCase& norm, uint64_t seed) {
-  const std::string type = norm.residual && norm.type != "f64" ? norm.type : "f32";
+  const std::string type = norm.residual ? norm.type : "f32";
   const auto column = [&](bool used, uint64_t which, float low, float high) {
     return workload::SeededValues(used ? norm.rows.n : 0, 3 * seed + which, type, low, high);
   };
@@ -232,7 +232,8 @@ std::optional<std::string> LineOf(const logs::Primitive& primitive) {
 }
 
 const suites::BenchdnnDriver kDriver =
-    DriverOf(kLayerNorm, {"lnorm", kOptions, "dt", UnsupportedReason, NameOptions, kKinds, LineOf});
+    DriverOf(kLayerNorm, {"dt", UnsupportedReason, NameOptions},
+             {.name = "lnorm", .options = kOptions, .kinds = kKinds, .line = LineOf});
 
 const workload::OptionRows kNameOptions = {{"training"}, {"scale"}, {"shift"}};
 

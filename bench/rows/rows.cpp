@@ -65,16 +65,12 @@ workload::PreparedCall PrepareLoops(const RowsCase& request, uint64_t seed) {
   made->destination.resize(ResultSize(request));
   for (const auto& values : made->in.parameters)
     made->wide.parameters.emplace_back(values.begin(), values.end());
-  std::vector<const std::vector<double>*> regions = {&made->wide.source, &made->destination};
-  for (const auto& values : made->wide.parameters) regions.push_back(&values);
-  auto call = workload::PreparedLoops(
-      [made, request] { request.op->run(request, made->wide, made->destination); }, WorkOf(request),
-      regions);
-  call.verify = [made, request, seed, run = call.run] {
-    run();
-    return Check(request, made->in, made->destination, seed);
-  };
-  return call;
+  workload::TensorList tensors = {&made->wide.source, &made->destination};
+  for (const auto& values : made->wide.parameters) tensors.push_back(&values);
+  return workload::PreparedLoops(
+      [made, request] { request.op->run(request, made->wide, made->destination); },
+      [made, request, seed] { return Check(request, made->in, made->destination, seed); },
+      WorkOf(request), tensors);
 }
 
 // Returns the number of rows, at most 2^31. `batch` replaces the first size unless it is 0.
@@ -94,12 +90,8 @@ suites::BenchdnnName NameOf(const RowsOperator& op, const RowsBenchdnn& benchdnn
   if (sizes.size() < 2 || sizes.size() > 5) throw BadInput("expected 2 to 5 dimensions");
   if (auto reason = benchdnn.reason(sizes.size(), choice)) return *std::move(reason);
   const auto problem = ToText(Rows{RowCount(sizes, choice.Count("mb")), sizes.back()});
-  try {
-    ParseRows(problem);
-  } catch (const BadInput&) {
-    return Reason{"impossible shape"};
-  }
-  auto options = benchdnn.name_options(choice);
+  std::vector<std::string> options;
+  if (benchdnn.name_options != nullptr) options = benchdnn.name_options(choice);
   if (choice["dir"] == "FWD_D") options.insert(options.begin(), "training");
   const auto type = choice[benchdnn.type_option];
   return workload::ToText({std::string(op.name), "cpu", "onednn",
@@ -185,8 +177,7 @@ Work WorkOf(const RowsCase& request) {
 }
 
 std::vector<float> SeededRows(const RowsCase& request, uint64_t seed, float low, float high) {
-  return workload::SeededValues(request.rows.m * request.rows.n, seed,
-                                request.type == "f64" ? "f32" : request.type, low, high);
+  return workload::SeededValues(request.rows.m * request.rows.n, seed, request.type, low, high);
 }
 
 namespace {
@@ -250,21 +241,17 @@ template workload::Verification Check(const RowsCase&, const Tensors<float>&,
 template workload::Verification Check(const RowsCase&, const Tensors<float>&,
                                       const std::vector<double>&, uint64_t);
 
-suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benchdnn) {
-  return {.name = benchdnn.driver,
-          .options = benchdnn.options,
-          // Without a driver's name a problem such as "8x16" is read as matmul's.
-          .begins_problem = nullptr,
-          .name_of =
-              [&op, benchdnn](std::string_view text, const suites::BenchdnnChoice& choice) {
-                return NameOf(op, benchdnn, text, choice);
-              },
-          .work = [&op](const workload::BenchmarkName& name) -> suites::BenchdnnWork {
-            // The library converts every type to f32.
-            return {workload::WorkOfLogged(Logged(ReadOnednnCase(op, name))).bytes, "f32"};
-          },
-          .kinds = benchdnn.kinds,
-          .line = benchdnn.line};
+suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benchdnn,
+                                suites::BenchdnnDriver driver) {
+  // No begins_problem: without a driver's name a problem such as "8x16" is read as matmul's.
+  driver.name_of = [&op, benchdnn](std::string_view text, const suites::BenchdnnChoice& choice) {
+    return NameOf(op, benchdnn, text, choice);
+  };
+  driver.work = [&op](const workload::BenchmarkName& name) -> suites::BenchdnnWork {
+    // The library converts every type to f32.
+    return {workload::WorkOfLogged(Logged(ReadOnednnCase(op, name))).bytes, "f32"};
+  };
+  return driver;
 }
 
 std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions) {
@@ -293,21 +280,15 @@ bool Register(const RowsOperator& op, workload::Op row) {
                                return {.repro = suites::BenchdnnLine(logged)};
                              },
                              &op == &kRmsNorm ? "oneDNN 3.9 or newer" : "oneDNN 3.2 or newer"});
-  workload::RegisterBackend({std::string(op.name), "gpu", "cudnn",
-                             [&op](const workload::BenchmarkName& name) -> workload::Workload {
-                               ReadCudnnCase(op, name);
-                               return {};
-                             },
-                             "cuDNN 9.8 or newer"});
+  workload::RegisterBackend(
+      {std::string(op.name), "gpu", "cudnn",
+       workload::CheckedWorkload(std::bind_front(ReadCudnnCase, std::cref(op))),
+       "cuDNN 9.8 or newer"});
+  const auto read = std::bind_front(ReadLoopsCase, std::cref(op));
   return workload::RegisterBackend(
-      {std::string(op.name), "cpu", "reference",
-       [&op](const workload::BenchmarkName& name) -> workload::Workload {
-         ReadLoopsCase(op, name);
-         return {};
-       },
-       std::nullopt,
-       [&op](const workload::BenchmarkName& name, const workload::RunSettings& settings) {
-         return PrepareLoops(ReadLoopsCase(op, name), settings.seed);
+      {std::string(op.name), "cpu", "reference", workload::CheckedWorkload(read), std::nullopt,
+       [read](const workload::BenchmarkName& name, const workload::RunSettings& settings) {
+         return PrepareLoops(read(name), settings.seed);
        }});
 }
 

@@ -111,19 +111,18 @@ template <class Number>
 workload::Verification Check(const RowsCase& request, const Tensors<float>& in,
                              const std::vector<Number>& output, uint64_t seed);
 
-// The benchdnn driver. Its problems have 2 to 5 dimensions, e.g. "8x12x128x128"; the last is n.
+// What differs between the operators' benchdnn drivers. Their problems have 2 to 5 dimensions, e.g.
+// "8x12x128x128"; the last is n.
 struct RowsBenchdnn {
-  std::string_view driver;  // e.g. "softmax"
-  std::span<const suites::BenchdnnOption> options;
   std::string_view type_option;  // option with the source's type, e.g. "sdt"
   // Returns why a benchdnn call with this number of dimensions has no benchmark, or nullopt.
   std::optional<Reason> (*reason)(size_t dimensions, const suites::BenchdnnChoice& choice);
-  // Returns the options of the benchmark's name that follow `training`.
-  std::vector<std::string> (*name_options)(const suites::BenchdnnChoice& choice);
-  std::span<const std::string_view> kinds;  // as BenchdnnDriver::kinds and ::line
-  std::optional<std::string> (*line)(const logs::Primitive& primitive);
+  // Returns the options of the benchmark's name that follow `training`; null: none.
+  std::vector<std::string> (*name_options)(const suites::BenchdnnChoice& choice) = nullptr;
 };
-suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benchdnn);
+// Returns `driver` with the functions that read a problem and compute its work.
+suites::BenchdnnDriver DriverOf(const RowsOperator& op, const RowsBenchdnn& benchdnn,
+                                suites::BenchdnnDriver driver);
 // Returns why a benchdnn layout does not store row by row, or nullopt if it does ("any", "abx").
 std::optional<Reason> LayoutReason(std::string_view tag, size_t dimensions);
 

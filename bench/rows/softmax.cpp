@@ -88,10 +88,9 @@ std::optional<std::string> LineOf(const logs::Primitive& primitive) {
                      primitive.text.problem);
 }
 
-std::vector<std::string> NameOptions(const suites::BenchdnnChoice& /*choice*/) { return {}; }
-
-const suites::BenchdnnDriver kDriver = DriverOf(
-    kSoftmax, {"softmax", kOptions, "sdt", UnsupportedReason, NameOptions, kKinds, LineOf});
+const suites::BenchdnnDriver kDriver =
+    DriverOf(kSoftmax, {"sdt", UnsupportedReason},
+             {.name = "softmax", .options = kOptions, .kinds = kKinds, .line = LineOf});
 
 }  // namespace
 

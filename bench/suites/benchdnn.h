@@ -119,15 +119,16 @@ struct BenchdnnDriver {
   std::string_view name;  // "conv"
   std::span<const BenchdnnOption> options;
   // Returns whether the text begins like a problem of this driver. Null: problems need --DRIVER.
-  bool (*begins_problem)(std::string_view text);
-  // Returns the benchmark of the problem with these options. Throws BadInput for other text.
-  std::function<BenchdnnName(std::string_view problem, const BenchdnnChoice& choice)> name_of;
+  bool (*begins_problem)(std::string_view text) = nullptr;
+  // Returns the benchmark of the problem with these options. Its name may be invalid because of the
+  // sizes: they overflow 64 bits or do not fit each other. Throws BadInput for other text.
+  std::function<BenchdnnName(std::string_view problem, const BenchdnnChoice& choice)> name_of = {};
   // Returns the work of a benchmark returned by `name_of`.
-  std::function<BenchdnnWork(const workload::BenchmarkName& name)> work;
+  std::function<BenchdnnWork(const workload::BenchmarkName& name)> work = {};
   // Primitive kinds in oneDNN's logs that this driver times: "convolution".
-  std::span<const std::string_view> kinds;
+  std::span<const std::string_view> kinds = {};
   // Returns BenchdnnLine of a primitive of these kinds.
-  std::optional<std::string> (*line)(const logs::Primitive& primitive);
+  std::optional<std::string> (*line)(const logs::Primitive& primitive) = nullptr;
 };
 
 // Returns the drivers of all operators, sorted by operator name.
@@ -171,8 +172,9 @@ std::vector<int64_t> ReadSizes(std::string_view text, size_t& at);
 // or, in batch files, a quotation mark), or before "_" and text that benchdnn ignores.
 void ExpectName(std::string_view text, size_t at);
 
-// Returns whether a descriptor begins with one of the keys, perhaps after "mb" and its number.
-bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys);
+// Returns whether a descriptor begins with one of the keys, perhaps after "mb" and its number. The
+// key "mb" itself does not count, because all drivers have it.
+bool BeginsWithLetter(std::string_view text, std::span<const BenchdnnLetter> letters);
 
 // Returns benchdnn's arguments that time the logged primitive: "--conv --mode=P --dir=FWD_D ...".
 // Layouts chosen by the library and blocked layouts become "any". Returns nullopt if benchdnn has

@@ -242,6 +242,8 @@ class Reader {
       const auto name = choice_.Driver().name_of(token.text, choice_);
       if (const auto* reason = std::get_if<Reason>(&name))
         made.reason = reason->text;
+      else if (workload::InvalidReason(std::get<std::string>(name)))
+        made.reason = "impossible shape";
       else
         made.name = std::get<std::string>(name);
     } catch (const BadInput& error) {

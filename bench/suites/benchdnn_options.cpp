@@ -356,14 +356,16 @@ void ExpectName(std::string_view text, size_t at) {
     throw BadInput("expected the name after n, or the end");
 }
 
-bool BeginsWithLetter(std::string_view text, std::span<const std::string_view> keys) {
+bool BeginsWithLetter(std::string_view text, std::span<const BenchdnnLetter> letters) {
   if (text.starts_with("mb")) {
     const auto next = text.find_first_not_of("0123456789_", 2);
     if (next == 2 || next == std::string_view::npos) return false;
     text.remove_prefix(next);
   }
-  return std::ranges::any_of(keys, [&](std::string_view key) {
-    return text.size() > key.size() && text.starts_with(key) && IsDigit(text[key.size()]);
+  return std::ranges::any_of(letters, [&](const BenchdnnLetter& letter) {
+    const auto key = letter.key;
+    return key != "mb" && text.size() > key.size() && text.starts_with(key) &&
+           IsDigit(text[key.size()]);
   });
 }
 

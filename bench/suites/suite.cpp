@@ -105,15 +105,16 @@ int64_t ReadCount(const Source& source, std::string_view text) {
 }
 
 std::vector<NameRow> ReadTemplate(const Source& source, std::string_view line) {
+  constexpr size_t kProblem = 5;
   const auto parts = ReadParts(source, line);
   if (parts.size() <= kProblem || parts[kProblem] != Choices{"*"} ||
       std::ranges::count(line, '*') > 1)
     source.Refuse(
         "expected a template op/device/library/direction/type/*, a name with * for its problem");
-  if (parts[kOp].size() > 1 || workload::FindOp(parts[kOp].front()) == nullptr)
-    RefuseOp(source, line);
+  if (parts[0].size() > 1 || workload::FindOp(parts[0].front()) == nullptr) RefuseOp(source, line);
   std::vector<NameRow> rows;
-  for (auto& pieces : Expanded(source, parts, kMaxNames)) rows.push_back({std::move(pieces)});
+  for (const auto& pieces : Expanded(source, parts, kMaxNames))
+    rows.push_back({workload::NameOfParts({pieces.begin(), pieces.end()})});
   return rows;
 }
 
@@ -177,7 +178,7 @@ class SuiteReader {
 
   void AddTemplate(std::string_view line) {
     auto rows = ReadTemplate(source_, line);
-    auto& templates = templates_[rows.front().parts.at(kOp)];
+    auto& templates = templates_[rows.front().name.op];
     if (templates.used || templates.rows.empty()) templates = {.line = source_.line};
     templates.rows.insert(templates.rows.end(), rows.begin(), rows.end());
   }
@@ -204,30 +205,27 @@ class SuiteReader {
     if (op == nullptr || parts[0].size() > 1) RefuseOp(source_, head);
     auto rows = RowsOf(*op);
     for (size_t i = 1; i < parts.size(); ++i)
-      rows = Choose(rows, i == 1 ? kDirection : kType, parts[i]);
+      rows = Choose(rows,
+                    i == 1 ? &workload::BenchmarkName::direction : &workload::BenchmarkName::type,
+                    parts[i]);
     const auto problems = Expanded(source_, ReadBraces(source_, problem), MostMore());
     if (rows.size() * problems.size() > MostMore())
       source_.Refuse(fmt::format("the suite has more than {} names", kMaxNames));
     const auto runs = [&](const NameRow& row) {
-      return row.parts.at(kDevice) == "gpu" ? devices_.gpu : devices_.cpu;
+      return row.name.device == "gpu" ? devices_.gpu : devices_.cpu;
     };
     const bool any = std::ranges::any_of(rows, runs);
     for (auto& row : rows)
       for (const auto& pieces : problems) {
-        const auto of_row = fmt::format("{}", fmt::join(pieces, ""));
-        row.parts.at(kProblem) = of_row;
-        Add(fmt::format("{}", fmt::join(row.parts, "/")), count, !any || runs(row));
+        row.name.problem = fmt::format("{}", fmt::join(pieces, ""));
+        Add(workload::ToText(row.name), count, !any || runs(row));
       }
-  }
-
-  void Check(const std::string& name) const {
-    if (const auto reason = workload::InvalidReason(name))
-      source_.Refuse(fmt::format("{}: {}", ShownText(name, kMaxShownName), reason->what()));
   }
 
   // Checks a name. Adds it to the suite if `runs`, i.e. if the run has its device.
   void Add(std::string name, int64_t count, bool runs = true) {
-    Check(name);
+    if (const auto reason = workload::InvalidReason(name))
+      source_.Refuse(fmt::format("{}: {}", ShownText(name, kMaxShownName), reason->what()));
     if (!runs) return;
     const auto [first, is_new] = line_of_.emplace(name, source_.line);
     if (!is_new)
@@ -239,7 +237,7 @@ class SuiteReader {
   Source source_;
   SuiteDevices devices_;
   Suite suite_;
-  std::map<std::string_view, Templates> templates_;  // by operator
+  std::map<std::string, Templates> templates_;  // by operator
   std::unordered_map<std::string, int> line_of_;
 };
 

@@ -89,16 +89,14 @@ bool LooksLikeBenchdnn(std::string_view text);
 // also returned as one. Throws BadInput, "FILE:LINE: ...", for more than 500,000 benchmarks.
 std::vector<ForeignProblem> ReadBenchdnn(std::string_view text, const std::string& file);
 
-// Indices of the parts of a benchmark's name; options follow.
-enum NamePart : size_t { kOp, kDevice, kLibrary, kDirection, kType, kProblem };
-
-// The parts of a benchmark's name, or of a template ("*" instead of a problem).
+// A benchmark's name, or a template ("*" instead of a problem).
 struct NameRow {
-  std::vector<std::string_view> parts;
+  workload::BenchmarkName name;
   int64_t count = 1;  // [1] occurrences in the model
 };
+using NamePart = std::string workload::BenchmarkName::*;
 
-// Applies the user's choices for one part of the names. Returns the rows with a chosen value. For a
+// Applies the user's choices of directions or types. Returns the rows with a chosen value. For a
 // chosen value that no row of an operator and device has, also returns copies of their rows with
 // this value, one copy for rows that differ only in `part`. Directions may be shortened: "bwd"
 // means "bwd_data" and "bwd_weights", and "bwd" of an LSTM. Does not check the resulting names.

@@ -18,6 +18,7 @@
 #include "counters/base/files.h"
 #include "counters/base/keys.h"
 #include "reporters/logs/verbose_log.h"
+#include "reporters/text/text.h"
 
 namespace dlroof::suites {
 namespace {
@@ -31,19 +32,19 @@ bool IsChosen(std::string_view value, std::string_view choice) {
 std::vector<std::string_view> ValuesOf(std::string_view op, NamePart part,
                                        std::string_view choice) {
   std::vector<std::string_view> values;
-  if (part == kDirection && workload::FindOp(op) != nullptr)
+  if (part == &workload::BenchmarkName::direction && workload::FindOp(op) != nullptr)
     for (const std::string& direction : workload::FindOp(op)->directions)
       if (IsChosen(direction, choice)) values.emplace_back(direction);
   if (values.empty()) values.push_back(choice);
   return values;
 }
 
-// Returns the row's name up to its problem, without `part`.
+// Returns the row's name without `part` and options.
 std::string Without(const NameRow& row, NamePart part) {
-  std::string key;
-  for (size_t i = 0; i <= kProblem; ++i)
-    if (i != part) key.append(row.parts.at(i)) += '/';
-  return key;
+  auto name = row.name;
+  (name.*part).clear();
+  name.options.clear();
+  return workload::ToText(name);
 }
 
 struct Flag {
@@ -71,12 +72,10 @@ struct Flag {
   }
 };
 
-std::string NameOf(const NameRow& row) { return fmt::format("{}", fmt::join(row.parts, "/")); }
-
 std::vector<NameRow> RowsOf(const Suite& suite) {
   std::vector<NameRow> rows;
   for (const auto& layer : suite.layers)
-    rows.push_back({logs::SplitText(layer.name, '/'), layer.count});
+    rows.push_back({workload::ParseBenchmarkName(layer.name), layer.count});
   return rows;
 }
 
@@ -91,41 +90,38 @@ void CheckDirections(const Flag& flag) {
       flag.Refuse(fmt::format("unknown direction '{}'; expected {}", item, fmt::join(known, ", ")));
 }
 
-// Returns whether any library, device and direction of the row's operator has the type.
-bool HasType(const NameRow& row, std::string_view type) {
-  const std::string op(row.parts.at(kOp));
+// Returns whether any library, device and direction of the name's operator has the type.
+bool HasType(workload::BenchmarkName name, std::string_view type) {
+  name.type = type;
+  name.options.clear();
   for (const auto& backend : workload::AllBackends())
-    for (const auto& direction : workload::FindOp(op)->directions)
-      if (backend.op == op &&
-          !workload::InvalidReason(workload::ToText({op,
-                                                     backend.device,
-                                                     backend.library,
-                                                     direction,
-                                                     std::string(type),
-                                                     std::string(row.parts.at(kProblem)),
-                                                     {}})))
-        return true;
+    for (const auto& direction : workload::FindOp(name.op)->directions) {
+      name.device = backend.device;
+      name.library = backend.library;
+      name.direction = direction;
+      if (backend.op == name.op && !workload::InvalidReason(workload::ToText(name))) return true;
+    }
   return false;
 }
 
 void CheckTypes(const Flag& flag, const std::vector<Suite>& suites) {
-  std::map<std::string, NameRow> first;  // first row of each operator
+  std::map<std::string, workload::BenchmarkName> first;  // first name of each operator
   for (const auto& suite : suites)
-    for (auto& row : RowsOf(suite)) first.emplace(row.parts.at(kOp), row);
+    for (const auto& row : RowsOf(suite)) first.emplace(row.name.op, row.name);
   if (first.empty()) return;
   for (const auto item : flag.Items()) {
     if (std::ranges::any_of(first, [&](const auto& made) { return HasType(made.second, item); }))
       continue;
-    auto row = first.begin()->second;
-    row.parts.at(kType) = item;
-    flag.Refuse(workload::InvalidReason(NameOf(row)).value().text);
+    auto name = first.begin()->second;
+    name.type = item;
+    flag.Refuse(workload::InvalidReason(workload::ToText(name)).value().text);
   }
 }
 
 // Returns the row's name with this batch size. Returns nullopt and skips a problem that has none.
 std::optional<std::string> WithBatch(const NameRow& row, int64_t batch, const Flag& flag,
                                      Suite& suite) {
-  auto name = workload::ParseBenchmarkName(NameOf(row));
+  auto name = row.name;
   try {
     const workload::Op& op = *workload::FindOp(name.op);
     if (!op.with_batch) throw Unsupported("{} has no batch size", op.name);
@@ -182,8 +178,7 @@ bool IsLine(const std::string& value) {
 }
 
 bool IsFile(const std::string& value) {
-  return !IsCommand(value) && !IsLine(value) && FindBuiltIn(value) == nullptr &&
-         (value.find_first_of("/.") != std::string::npos || Exists(value));
+  return value.find_first_of("/.") != std::string::npos || Exists(value);
 }
 
 void CheckKnown(const std::string& value, const std::string& flag) {
@@ -207,17 +202,13 @@ std::vector<std::string> Separated(const std::vector<std::string>& values) {
   return single;
 }
 
-Suite FromFile(const std::string& path, const SuiteDevices& devices) {
-  const auto text = ReadFile(path, "a suite");
-  return LooksLikeBenchdnn(text) ? SuiteFromProblems(path, ReadBenchdnn(text, path))
-                                 : ReadSuite(text, path, devices);
-}
-
 Suite ReadSelected(const std::string& value, const SuiteDevices& devices, const std::string& flag) {
   if (IsCommand(value)) return SuiteFromProblems(flag, ReadBenchdnn(value, flag));
   if (IsLine(value)) return ReadSuite(value, value, devices);
-  if (IsFile(value)) return FromFile(value, devices);
-  return ReadSuite(FindBuiltIn(value)->text, value, devices);
+  if (const auto* built_in = FindBuiltIn(value)) return ReadSuite(built_in->text, value, devices);
+  const auto text = ReadFile(value, "a suite");
+  return LooksLikeBenchdnn(text) ? SuiteFromProblems(value, ReadBenchdnn(text, value))
+                                 : ReadSuite(text, value, devices);
 }
 
 std::string PlaceOf(const SkippedProblem& problem, const Suite& suite) {
@@ -268,25 +259,23 @@ nlohmann::json SuiteContext(const Suite& suite) {
 
 std::vector<NameRow> Choose(const std::vector<NameRow>& rows, NamePart part,
                             const std::vector<std::string_view>& choices) {
-  const auto owner = [](const NameRow& row) {
-    return std::pair(row.parts.at(kOp), row.parts.at(kDevice));
-  };
-  std::map<std::pair<std::string_view, std::string_view>, std::set<std::string_view>> found;
+  const auto owner = [](const NameRow& row) { return std::pair(row.name.op, row.name.device); };
+  std::map<std::pair<std::string, std::string>, std::set<std::string_view>> found;
   for (const auto& row : rows)
     for (const auto choice : choices)
-      if (IsChosen(row.parts.at(part), choice)) found[owner(row)].insert(choice);
+      if (IsChosen(row.name.*part, choice)) found[owner(row)].insert(choice);
   std::unordered_map<std::string, std::string_view> first_value;
   std::vector<NameRow> chosen;
   for (const auto& row : rows) {
-    const auto value = row.parts.at(part);
+    const std::string_view value = row.name.*part;
     const auto is_chosen = [&](std::string_view choice) { return IsChosen(value, choice); };
     if (std::ranges::any_of(choices, is_chosen)) chosen.push_back(row);
     if (first_value.emplace(Without(row, part), value).first->second != value) continue;
     for (const auto choice : choices) {
       if (found[owner(row)].count(choice) > 0) continue;
-      for (const auto made : ValuesOf(row.parts.at(kOp), part, choice)) {
+      for (const auto made : ValuesOf(row.name.op, part, choice)) {
         chosen.push_back(row);
-        chosen.back().parts.at(part) = made;
+        chosen.back().name.*part = made;
       }
     }
   }
@@ -301,7 +290,8 @@ std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices
   CheckTypes(types, suites);
   const auto sizes = batch.Sizes();
   const std::pair<NamePart, std::vector<std::string_view>> parts[] = {
-      {kDirection, directions.Items()}, {kType, types.Items()}};
+      {&workload::BenchmarkName::direction, directions.Items()},
+      {&workload::BenchmarkName::type, types.Items()}};
   if (sizes.empty() &&
       std::ranges::all_of(parts, [](const auto& made) { return made.second.empty(); }))
     return suites;
@@ -317,7 +307,8 @@ std::vector<Suite> Chosen(std::vector<Suite> suites, const SuiteChoices& choices
       if (i == 0) made.skipped = suite.skipped;
       std::unordered_map<std::string, size_t> place;
       for (const auto& row : rows) {
-        auto name = sizes.empty() ? NameOf(row) : WithBatch(row, sizes[i], batch, made);
+        auto name =
+            sizes.empty() ? workload::ToText(row.name) : WithBatch(row, sizes[i], batch, made);
         if (!name) continue;
         taken = true;
         AddLayer(std::move(*name), row.count, made, place);
@@ -471,18 +462,12 @@ nlohmann::json SuitesContext(const std::vector<Suite>& suites) {
 std::string SkippedSentences(const std::vector<Suite>& suites) {
   std::string sentences;
   for (const auto& suite : suites) {
-    std::vector<std::pair<const SkippedProblem*, int>> reasons;  // first skipped problem; count
-    for (const auto& problem : suite.skipped) {
-      const auto found = std::ranges::find_if(
-          reasons, [&](const auto& reason) { return reason.first->reason == problem.reason; });
-      if (found == reasons.end())
-        reasons.emplace_back(&problem, 1);
-      else
-        ++found->second;
-    }
-    for (const auto& [first, count] : reasons)
-      sentences += fmt::format("{}: skipped {} problem{}: {} (first: {})\n", suite.name, count,
-                               count == 1 ? "" : "s", first->reason, PlaceOf(*first, suite));
+    text::InOrder<std::vector<const SkippedProblem*>> by_reason;
+    for (const auto& problem : suite.skipped) by_reason[problem.reason].push_back(&problem);
+    for (const auto& [reason, problems] : by_reason.all)
+      sentences +=
+          fmt::format("{}: skipped {} problem{}: {} (first: {})\n", suite.name, problems.size(),
+                      problems.size() == 1 ? "" : "s", reason, PlaceOf(*problems.front(), suite));
   }
   return sentences;
 }

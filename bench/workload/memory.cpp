@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -131,72 +133,25 @@ std::vector<int64_t> SeededIndices(int64_t count, uint64_t seed, int64_t below) 
   return indices;
 }
 
-float RoundToBf16(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value)) return value;
-  const uint32_t nearest_even = 0x7fffU + ((bits >> 16) & 1U);
-  return std::bit_cast<float>((bits + nearest_even) & 0xffff0000U);
-}
-
-float RoundToF16(float value) {
-  if (std::isnan(value)) return value;
-  // 65520 is half-way between 65504, the largest f16, and the next step. Ties round to infinity.
-  if (std::fabs(value) >= 65520.0F)
-    return std::copysign(std::numeric_limits<float>::infinity(), value);
-  return static_cast<float>(RoundTo(value, kFp16Format));
-}
-
-float RoundToE4m3(float value) {
-  constexpr float kMax = 448;
-  if (std::isnan(value)) return value;
-  return static_cast<float>(RoundTo(std::clamp(value, -kMax, kMax), kE4m3Format));
-}
-
-float RoundToE2m1(float value) {
-  constexpr float kMax = 6;
-  return static_cast<float>(RoundTo(std::clamp(value, -kMax, kMax), kE2m1Format));
-}
-
-std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
-                                float high) {
-  if (count < 0 || !(low <= high))
-    throw std::logic_error(fmt::format("SeededValues({} values in [{}, {}])", count, low, high));
-  if (type == "f32") return Reals(count, seed, low, high, [](float value) { return value; });
-  if (type == "bf16") return Reals(count, seed, low, high, RoundToBf16);
-  if (type == "f16") return Reals(count, seed, low, high, RoundToF16);
-  if (type == "e4m3") return Reals(count, seed, low, high, RoundToE4m3);
-  if (type == "e2m1") return Reals(count, seed, low, high, RoundToE2m1);
-  if (type == "u8" || type == "s8" || type == "u4" || type == "s4")
-    return Integers(count, seed, low, high);
-  throw std::logic_error(fmt::format("SeededValues of type {}", type));
-}
-
 namespace {
 
 constexpr uint32_t kF16Sign = 0x8000U, kF16Infinity = 0x7c00U, kF16Nan = 0x7e00U;
 
-template <class Element, class Number, class Convert>
-std::vector<std::byte> Bytes(const std::vector<Number>& values, Convert convert) {
-  std::vector<std::byte> bytes(values.size() * sizeof(Element));
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Element element = convert(values[i]);
-    std::memcpy(bytes.data() + i * sizeof(Element), &element, sizeof(Element));
-  }
-  return bytes;
-}
+constexpr uint8_t kE4m3Nan = 0x7f;
 
-template <class Element, class Convert>
-std::vector<float> Values(const std::vector<std::byte>& bytes, Convert convert) {
-  if (bytes.size() % sizeof(Element) != 0)
-    throw std::logic_error(
-        fmt::format("{} bytes are not a multiple of {}", bytes.size(), sizeof(Element)));
-  std::vector<float> values(bytes.size() / sizeof(Element));
-  for (size_t i = 0; i < values.size(); ++i) {
-    Element element{};
-    std::memcpy(&element, bytes.data() + i * sizeof(Element), sizeof(Element));
-    values[i] = convert(element);
-  }
-  return values;
+// A type of elements. One without `encode` and `decode` (f64) is never stored on a device.
+struct ElementRow {
+  std::string_view type;
+  int64_t bits;  // of an element
+  uint32_t (*encode)(float value) = nullptr;
+  float (*decode)(uint32_t element) = nullptr;
+};
+
+// `kNarrow` converts a value to the bits of an element, or to an integer; `kWiden` converts back.
+template <class Bits, Bits (*kNarrow)(float), float (*kWiden)(Bits)>
+constexpr ElementRow Stored(std::string_view type, int64_t bits = 8 * sizeof(Bits)) {
+  return {type, bits, [](float value) { return static_cast<uint32_t>(kNarrow(value)); },
+          [](uint32_t element) { return kWiden(static_cast<Bits>(element)); }};
 }
 
 template <class Integer>
@@ -204,69 +159,44 @@ Integer Nearest(float value) {
   return static_cast<Integer>(std::nearbyint(value));
 }
 
-template <class Number>
-float Widened(Number value) {
+template <class Integer>
+float Widened(Integer value) {
   return static_cast<float>(value);
 }
 
-float Same(float value) { return value; }
-
-// A type without `encode` and `decode` (f64) is never stored on a device.
-struct ElementRow {
-  std::string_view type;
-  int64_t bits;  // of an element
-  std::vector<std::byte> (*encode)(const std::vector<float>& values) = nullptr;
-  std::vector<float> (*decode)(const std::vector<std::byte>& bytes) = nullptr;
-};
-
-template <class Element, auto kNarrow, auto kWiden>
-constexpr ElementRow Stored(std::string_view type) {
-  return {type, 8 * sizeof(Element),
-          [](const std::vector<float>& values) { return Bytes<Element>(values, kNarrow); },
-          [](const std::vector<std::byte>& bytes) { return Values<Element>(bytes, kWiden); }};
+uint32_t F32Bits(float value) { return std::bit_cast<uint32_t>(value); }
+float FromF32Bits(uint32_t bits) { return std::bit_cast<float>(bits); }
+uint8_t E2m1Bits(float value) {
+  constexpr float kMax = 6;
+  return static_cast<uint8_t>(EncodeFloat(std::clamp(value, -kMax, kMax), kE2m1Format));
 }
-
-// Elements of 4 bits. `kBits(value)` returns the bits of a value, `kValue(bits)` their value.
-template <auto kBits, auto kValue>
-constexpr ElementRow StoredInPairs(std::string_view type) {
-  return {type, 4,
-          [](const std::vector<float>& values) {
-            std::vector<std::byte> bytes((values.size() + 1) / 2);
-            for (size_t i = 0; i < values.size(); ++i)
-              bytes[i / 2] |= static_cast<std::byte>((kBits(values[i]) & 0xfU) << (i % 2 * 4));
-            return bytes;
-          },
-          [](const std::vector<std::byte>& bytes) {
-            std::vector<float> values;
-            for (const std::byte pair : bytes)
-              for (const int shift : {0, 4})
-                values.push_back(kValue(std::to_integer<uint32_t>(pair >> shift & std::byte{0xf})));
-            return values;
-          }};
-}
-
-uint32_t E2m1Bits(float value) { return EncodeFloat(RoundToE2m1(value), kE2m1Format); }
-float FromE2m1Bits(uint32_t bits) { return static_cast<float>(DecodeFloat(bits, kE2m1Format)); }
-uint32_t NearestBits(float value) { return static_cast<uint32_t>(Nearest<int32_t>(value)); }
-float FromS4Bits(uint32_t bits) { return static_cast<float>(static_cast<int>(bits ^ 8U) - 8); }
+float FromE2m1Bits(uint8_t bits) { return static_cast<float>(DecodeFloat(bits, kE2m1Format)); }
+float FromS4Bits(int8_t bits) { return static_cast<float>((bits ^ 8) - 8); }
 
 constexpr std::array<ElementRow, 11> kElements = {
     {{"f64", 64},
-     Stored<float, Same, Same>("f32"),
+     Stored<uint32_t, F32Bits, FromF32Bits>("f32"),
      Stored<uint16_t, F16Bits, FromF16Bits>("f16"),
      Stored<uint16_t, Bf16Bits, FromBf16Bits>("bf16"),
      Stored<uint8_t, E4m3Bits, FromE4m3Bits>("e4m3"),
      Stored<int32_t, Nearest<int32_t>, Widened<int32_t>>("s32"),
      Stored<int8_t, Nearest<int8_t>, Widened<int8_t>>("s8"),
      Stored<uint8_t, Nearest<uint8_t>, Widened<uint8_t>>("u8"),
-     StoredInPairs<E2m1Bits, FromE2m1Bits>("e2m1"),
-     StoredInPairs<NearestBits, FromS4Bits>("s4"),
-     StoredInPairs<NearestBits, Widened<uint32_t>>("u4")}};
+     Stored<uint8_t, E2m1Bits, FromE2m1Bits>("e2m1", 4),
+     Stored<int8_t, Nearest<int8_t>, FromS4Bits>("s4", 4),
+     Stored<uint8_t, Nearest<uint8_t>, Widened<uint8_t>>("u4", 4)}};
 
 const ElementRow& RowOf(std::string_view type) {
   for (const ElementRow& row : kElements)
     if (row.type == type) return row;
   throw std::logic_error(fmt::format("no element type {}", type));
+}
+
+// As RowOf, of a type that is stored on devices.
+const ElementRow& StoredRow(std::string_view type) {
+  const ElementRow& row = RowOf(type);
+  if (row.encode == nullptr) throw std::logic_error(fmt::format("type {} is not stored", type));
+  return row;
 }
 
 // Calls visit(index in row-major order, index in memory) for every element.
@@ -294,14 +224,17 @@ void RequireCount(size_t count, const std::array<int64_t, 4>& d) {
 uint16_t F16Bits(float value) {
   const uint32_t sign = std::signbit(value) ? kF16Sign : 0;
   if (std::isnan(value)) return static_cast<uint16_t>(sign | kF16Nan);
+  // 65520 is half-way between 65504, the largest f16, and the next step. Ties round to infinity.
   if (std::fabs(value) >= 65520.0F) return static_cast<uint16_t>(sign | kF16Infinity);
   return static_cast<uint16_t>(EncodeFloat(value, kFp16Format));
 }
 
 uint16_t Bf16Bits(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
   // Sets the quiet bit of a NaN, because a NaN with only low payload bits would become infinity.
-  const uint32_t quiet = std::isnan(value) ? 0x40U : 0;
-  return static_cast<uint16_t>(std::bit_cast<uint32_t>(RoundToBf16(value)) >> 16U | quiet);
+  if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16U | 0x40U);
+  const uint32_t nearest_even = 0x7fffU + ((bits >> 16U) & 1U);
+  return static_cast<uint16_t>((bits + nearest_even) >> 16U);
 }
 
 float FromBf16Bits(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16U); }
@@ -315,13 +248,25 @@ float FromF16Bits(uint16_t bits) {
 }
 
 uint8_t E4m3Bits(float value) {
-  return static_cast<uint8_t>(EncodeFloat(RoundToE4m3(value), kE4m3Format));
+  constexpr float kMax = 448;
+  if (std::isnan(value)) return kE4m3Nan;
+  return static_cast<uint8_t>(EncodeFloat(std::clamp(value, -kMax, kMax), kE4m3Format));
 }
 
 float FromE4m3Bits(uint8_t bits) {
-  constexpr uint8_t kNan = 0x7f;
-  if ((bits & kNan) == kNan) return std::numeric_limits<float>::quiet_NaN();
+  if ((bits & kE4m3Nan) == kE4m3Nan) return std::numeric_limits<float>::quiet_NaN();
   return static_cast<float>(DecodeFloat(bits, kE4m3Format));
+}
+
+std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
+                                float high) {
+  if (count < 0 || !(low <= high))
+    throw std::logic_error(fmt::format("SeededValues({} values in [{}, {}])", count, low, high));
+  if (type == "f32" || type == "f64") return Reals(count, seed, low, high, std::identity());
+  if (type == "u8" || type == "s8" || type == "u4" || type == "s4")
+    return Integers(count, seed, low, high);
+  const auto& row = StoredRow(type);
+  return Reals(count, seed, low, high, [&](float value) { return row.decode(row.encode(value)); });
 }
 
 int64_t ElementBytes(std::string_view type) {
@@ -335,20 +280,41 @@ int64_t StoredBytes(int64_t count, std::string_view type) {
 }
 
 std::vector<std::byte> Encoded(const std::vector<float>& values, std::string_view type) {
-  const auto encode = RowOf(type).encode;
-  if (encode == nullptr) throw std::logic_error(fmt::format("type {} cannot be encoded", type));
-  return encode(values);
+  const auto& row = StoredRow(type);
+  std::vector<std::byte> bytes(static_cast<size_t>(StoredBytes(std::ssize(values), type)));
+  const auto size = static_cast<size_t>(row.bits / 8);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint32_t element = row.encode(values[i]);
+    if (size == 0)
+      bytes[i / 2] |= static_cast<std::byte>((element & 0xfU) << (i % 2 * 4));
+    else
+      std::memcpy(&bytes[i * size], &element, size);
+  }
+  return bytes;
 }
 
 std::vector<std::byte> EncodedDoubles(const std::vector<double>& values, std::string_view type) {
   if (type != "s32") return Encoded({values.begin(), values.end()}, type);
-  return Bytes<int32_t>(values, [](double value) { return static_cast<int32_t>(value); });
+  const std::vector<int32_t> integers(values.begin(), values.end());
+  const auto bytes = std::as_bytes(std::span(integers));
+  return {bytes.begin(), bytes.end()};
 }
 
 std::vector<float> Decoded(const std::vector<std::byte>& bytes, std::string_view type) {
-  const auto decode = RowOf(type).decode;
-  if (decode == nullptr) throw std::logic_error(fmt::format("type {} cannot be decoded", type));
-  return decode(bytes);
+  const auto& row = StoredRow(type);
+  const auto size = static_cast<size_t>(row.bits / 8);
+  if (size > 0 && bytes.size() % size != 0)
+    throw std::logic_error(fmt::format("{} bytes are not a multiple of {}", bytes.size(), size));
+  std::vector<float> values(size == 0 ? 2 * bytes.size() : bytes.size() / size);
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint32_t element = 0;
+    if (size == 0)
+      element = std::to_integer<uint32_t>(bytes[i / 2] >> (i % 2 * 4) & std::byte{0xf});
+    else
+      std::memcpy(&element, &bytes[i * size], size);
+    values[i] = row.decode(element);
+  }
+  return values;
 }
 
 std::vector<float> ToStrides(const std::vector<float>& plain, const std::array<int64_t, 4>& d,

@@ -45,29 +45,26 @@ class FoldedMemory {
 std::vector<std::size_t> DistinctBytes(const std::vector<std::size_t>& tensors, double most);
 
 // Returns `count` values, equal for a seed on every machine. For "f32", "bf16", "f16", "e4m3" and
-// "e2m1" they are uniform in [low, high] and rounded to `type`; for "u8 s8 u4 s4" they are integers
-// in [low, high]. Throws std::logic_error for another type, a negative count or low > high.
+// "e2m1" they are uniform in [low, high] and rounded to `type` ("f64": to f32); for "u8 s8 u4 s4"
+// they are integers in [low, high]. Throws std::logic_error for another type, a negative count or
+// low > high.
 std::vector<float> SeededValues(int64_t count, uint64_t seed, std::string_view type, float low,
                                 float high);
 
 // Returns `count` integers from 0 to `below` - 1, the same for the same seed on every machine.
 std::vector<int64_t> SeededIndices(int64_t count, uint64_t seed, int64_t below);
 
-// Round to the nearest value of the type, ties to even. f16 has subnormals and infinities as in
-// IEEE 754; e4m3 and e2m1 saturate at their largest values, 448 and 6.
-float RoundToBf16(float value);
-float RoundToF16(float value);
-float RoundToE4m3(float value);
-float RoundToE2m1(float value);
-
-// Convert to and from the bits of a type, rounding as RoundToF16 and the others. e4m3 is OCP's fp8
-// with 4 bits of exponent and 3 of fraction; it has no infinity and one NaN.
+// Convert to and from the bits of a type, rounding to the nearest value, ties to even. f16 has
+// subnormals and infinities as in IEEE 754. e4m3 is OCP's fp8 with 4 bits of exponent and 3 of
+// fraction; it has no infinity and one NaN, and saturates at its largest values, +-448.
 uint16_t F16Bits(float value);
 uint16_t Bf16Bits(float value);
+uint8_t E4m3Bits(float value);
 float FromF16Bits(uint16_t bits);
 float FromBf16Bits(uint16_t bits);
-uint8_t E4m3Bits(float value);
 float FromE4m3Bits(uint8_t bits);
+inline float RoundToF16(float value) { return FromF16Bits(F16Bits(value)); }
+inline float RoundToBf16(float value) { return FromBf16Bits(Bf16Bits(value)); }
 
 // Returns the size [byte] of an element of a type with whole bytes; else throws std::logic_error.
 int64_t ElementBytes(std::string_view type);

@@ -50,15 +50,21 @@ Work WorkOfLogged(const logs::PrimitiveText& text) {
   return work;
 }
 
-PreparedCall PreparedLoops(std::function<void()> run, Work modelled,
-                           const std::vector<const std::vector<double>*>& tensors) {
-  PreparedCall call;
-  call.run = std::move(run);
+PreparedCall PreparedLoops(const std::function<void()>& run,
+                           const std::function<Verification()>& check, Work modelled,
+                           const TensorList& tensors, const TensorList& weights) {
+  PreparedCall call{.run = run};
+  call.verify = [run, check] {
+    run();
+    return check();
+  };
   call.algorithm = "plain loops";
   call.threads = 1;
   call.modelled = std::move(modelled);
-  for (const auto* tensor : tensors)
-    if (!tensor->empty()) call.memory.push_back({tensor->data(), tensor->size() * sizeof(double)});
+  for (const auto* list : {&tensors, &weights})
+    for (const auto* tensor : *list)
+      if (!tensor->empty())
+        call.memory.push_back({tensor->data(), tensor->size() * sizeof(double), list == &weights});
   return call;
 }
 

@@ -28,9 +28,12 @@ void RequireType(const BenchmarkName& name, const std::vector<std::string_view>&
 // with matrix products or without closed form.
 Work WorkOfLogged(const logs::PrimitiveText& text);
 
-// Returns a call of plain loops in f64 on one thread, without `verify`. `run` owns the tensors.
-PreparedCall PreparedLoops(std::function<void()> run, Work modelled,
-                           const std::vector<const std::vector<double>*>& tensors);
+using TensorList = std::vector<const std::vector<double>*>;
+// Returns a call of plain loops in f64 on one thread. `run` owns the tensors, and `check` verifies
+// what it computed. `weights`: tensors of trained parameters.
+PreparedCall PreparedLoops(const std::function<void()>& run,
+                           const std::function<Verification()>& check, Work modelled,
+                           const TensorList& tensors, const TensorList& weights = {});
 
 // The reference of an output that consists of `units` units of `size` elements each, e.g. single
 // elements or rows. The reference is computed unit by unit.

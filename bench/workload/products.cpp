@@ -17,19 +17,6 @@
 namespace dlroof::workload {
 namespace {
 
-struct TypeRow {
-  std::string_view name;
-  bool source, weights, destination;  // tensors that may have the type
-};
-constexpr std::array<TypeRow, 8> kTypes = {{{"f32", true, true, true},
-                                            {"bf16", true, true, true},
-                                            {"f16", true, true, true},
-                                            {"s32", false, false, true},
-                                            {"u8", true, true, true},
-                                            {"s8", true, true, true},
-                                            {"s4", false, true, false},
-                                            {"u4", false, true, false}}};
-
 bool IsFloat(std::string_view element) {
   return element == "f32" || element == "bf16" || element == "f16";
 }
@@ -53,11 +40,14 @@ const std::array<std::pair<std::string_view, ProductTypes>, 9>& NamedTypes() {
 }
 
 // Removes the element type that `text` begins with, and returns it. Returns "" if there is none.
-std::string TakeElement(std::string_view& text, bool TypeRow::*allowed) {
-  for (const auto& row : kTypes)
-    if (row.*allowed && text.starts_with(row.name)) {
-      text.remove_prefix(row.name.size());
-      return std::string(row.name);
+// `more`: types that not every tensor of a product may have.
+std::string TakeElement(std::string_view& text, std::initializer_list<std::string_view> more = {}) {
+  std::vector<std::string_view> allowed = {"f32", "bf16", "f16", "u8", "s8"};
+  allowed.insert(allowed.end(), more);
+  for (const auto element : allowed)
+    if (text.starts_with(element)) {
+      text.remove_prefix(element.size());
+      return std::string(element);
     }
   return {};
 }
@@ -99,8 +89,8 @@ ProductTypes ProductTypesFromKey(std::string_view type) {
   for (const auto& [key, types] : NamedTypes())
     if (key == type) return types;
   std::string_view rest = type;
-  ProductTypes types{TakeElement(rest, &TypeRow::source), TakeElement(rest, &TypeRow::weights),
-                     TakeElement(rest, &TypeRow::destination)};
+  ProductTypes types{TakeElement(rest), TakeElement(rest, {"s4", "u4"}),
+                     TakeElement(rest, {"s32"})};
   if (!rest.empty() || types.destination.empty() || types.weights.empty() || types.source.empty())
     throw BadInput("'{}' is not a type", type);
   const bool integer = FindIntegerWeights(types.weights) != nullptr;
@@ -168,7 +158,7 @@ void ReadProductCase(const BenchmarkName& name, const ProductCapabilities& capab
   for (const auto function : kEltwises)
     if (HasOption(name, Key(function))) read.eltwise = function;
   read.scales = HasOption(name, "scales");
-  read.fpmath = FpmathOf(name);
+  read.fpmath = name.type == "tf32" ? "tf32-truncated" : FpmathOf(name);
   RefusePostOps(name, read);
   if (!IsInt8(read.types) && !HasCompressedWeights(read.types))
     RefuseOption(name, "scales", "needs integer types");
@@ -281,7 +271,7 @@ ProductInputs IntegerInputs(const ProductCase& product, const ProductSizes& size
 
 ProductInputs FloatInputs(const ProductCase& product, const ProductSizes& sizes, uint64_t seed) {
   const auto values = [&](int64_t count, std::string_view type, uint64_t tensor) {
-    return SeededValues(count, 4 * seed + tensor, type == "f64" ? "f32" : type, -1, 1);
+    return SeededValues(count, 4 * seed + tensor, type, -1, 1);
   };
   ProductInputs inputs;
   if (HasCompressedWeights(product.types)) {
@@ -322,15 +312,12 @@ ProductInputs SeededInputs(const ProductCase& product, const ProductSizes& sizes
     const auto type = BiasType(product.types);
     // For integer types the bias is an integer, so that sums are exact, and large enough to matter.
     const float most = is_integer ? 16 * ScalesOf(product, sizes).destination : 1;
-    inputs.bias =
-        SeededValues(sizes.channels, 4 * seed + 3, type == "f64" ? "f32" : type, -most, most);
+    inputs.bias = SeededValues(sizes.channels, 4 * seed + 3, type, -most, most);
     if (is_integer)
       for (float& value : inputs.bias) value = std::round(value);
   }
   if (product.sum)
-    inputs.addend =
-        SeededValues(sizes.destination, 4 * seed + 2,
-                     product.types.destination == "f64" ? "f32" : product.types.destination, -1, 1);
+    inputs.addend = SeededValues(sizes.destination, 4 * seed + 2, product.types.destination, -1, 1);
   return inputs;
 }
 
@@ -343,14 +330,22 @@ void RequireLoopsMemory(const ProductCase& product, const ProductSizes& sizes) {
       sizes.problem);
 }
 
-PreparedCall PreparedLoops(std::function<void()> run, const ProductArrays<double>& arrays,
-                           Work modelled) {
-  auto call = PreparedLoops(
-      std::move(run), std::move(modelled),
-      {&arrays.source, &arrays.weights, &arrays.destination, &arrays.bias, &arrays.addend});
-  for (auto& region : call.memory)
-    region.weights = region.begin == arrays.weights.data() || region.begin == arrays.bias.data();
-  return call;
+ProductArrays<double> ArraysOf(const ProductInputs& inputs, const ProductSizes& sizes) {
+  const auto filled = [](std::vector<double> values, int64_t count) {
+    values.resize(static_cast<size_t>(count));
+    return values;
+  };
+  return {filled({inputs.source.begin(), inputs.source.end()}, sizes.source),
+          filled({inputs.weights.begin(), inputs.weights.end()}, sizes.weights),
+          filled({inputs.destination.begin(), inputs.destination.end()}, sizes.destination),
+          {inputs.bias.begin(), inputs.bias.end()},
+          {inputs.addend.begin(), inputs.addend.end()}};
+}
+
+ProductOutput<double> OutputOf(const ProductCase& product, const ProductArrays<double>& arrays) {
+  if (product.direction == ProductDirection::kForward) return {arrays.destination};
+  if (product.direction == ProductDirection::kBackwardData) return {arrays.source};
+  return {arrays.weights, arrays.bias};
 }
 
 namespace {

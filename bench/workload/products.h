@@ -63,8 +63,8 @@ struct ProductCase {
   // fwd applies this function to its result in the same kernel, after bias and sum.
   std::optional<Eltwise> eltwise;
   bool scales = false;  // int8 results use quantization scales, see ScalesOf
-  // The narrower type in which f32 may be computed: "bf16", "f16", "tf32", "any", or
-  // "tf32-truncated", which truncates inputs to tf32 instead of rounding. Absent: f32.
+  // The narrower type in which f32 may be computed: "bf16", "f16", "tf32", "any", or (for the type
+  // "tf32") "tf32-truncated", which truncates inputs to tf32 instead of rounding. Absent: f32.
   std::optional<std::string> fpmath;
 
   bool operator==(const ProductCase&) const = default;
@@ -101,6 +101,15 @@ struct ProductCapabilities {
 // options that the backend does not accept, that are repeated or that are out of order.
 void ReadProductCase(const BenchmarkName& name, const ProductCapabilities& capabilities,
                      const std::function<void(int column_offset)>& read_problem, ProductCase& read);
+// Returns a parsed case. parse(text, characters before the problem) returns its `problem`.
+template <class Case, class Parse>
+Case ReadProductCase(const BenchmarkName& name, const ProductCapabilities& capabilities,
+                     Parse parse) {
+  Case read;
+  ReadProductCase(
+      name, capabilities, [&](int offset) { read.problem = parse(name.problem, offset); }, read);
+  return read;
+}
 
 // Returns the element type of the tensor that the direction writes.
 std::string_view ResultType(const ProductCase& product);
@@ -235,19 +244,26 @@ Verification CheckOutput(const Case& product, const ProductInputs& inputs,
 
 // Throws Unsupported if the machine lacks the memory for the reference loops.
 void RequireLoopsMemory(const ProductCase& product, const ProductSizes& sizes);
-// Returns a prepared call of `run`, which owns the arrays, with all members but `verify`.
-PreparedCall PreparedLoops(std::function<void()> run, const ProductArrays<double>& arrays,
-                           Work modelled);
+
+// Returns the arrays of one call of reference loops, with the inputs in them.
+ProductArrays<double> ArraysOf(const ProductInputs& inputs, const ProductSizes& sizes);
+// Returns what a call wrote.
+ProductOutput<double> OutputOf(const ProductCase& product, const ProductArrays<double>& arrays);
 
 template <class Case>
 struct ProductLoops {
   Case (*read)(const BenchmarkName& name, const ProductCapabilities& capabilities);
   OptionRows options;
-  // Returns the arrays of one call, with the inputs in them.
-  ProductArrays<double> (*arrays)(const Case& product, const ProductInputs& inputs);
   void (*run)(const Case& product, ProductArrays<double>& arrays);
-  // Returns the tensor that a call wrote, in row-major order.
-  ProductOutput<double> (*output)(const Case& product, const ProductArrays<double>& arrays);
+  // As ArraysOf and OutputOf, for loops whose arrays are not the tensors in row-major order.
+  ProductArrays<double> (*arrays)(const Case& product, const ProductInputs& inputs) =
+      [](const Case& product, const ProductInputs& inputs) {
+        return ArraysOf(inputs, SizesOf(product));
+      };
+  ProductOutput<double> (*output)(const Case& product, const ProductArrays<double>& arrays) =
+      [](const Case& product, const ProductArrays<double>& arrays) {
+        return OutputOf(product, arrays);
+      };
 };
 
 // Registers the backend OP/cpu/reference: the loops as a benchmark, in f64 on one thread.
@@ -261,19 +277,16 @@ bool RegisterLoops(const std::string& op, const ProductLoops<Case>& loops) {
     RequireLoopsMemory(product, SizesOf(product));
     const auto inputs = std::make_shared<const ProductInputs>(SeededInputs(product, settings.seed));
     const auto arrays = std::make_shared<ProductArrays<double>>(loops.arrays(product, *inputs));
-    auto call = PreparedLoops([=] { loops.run(product, *arrays); }, *arrays,
-                              ProductWork(product, "fp64.vector"));
-    call.verify = [=, run = call.run, seed = settings.seed] {
-      run();
-      return CheckOutput(product, *inputs, loops.output(product, *arrays), seed);
-    };
-    return call;
+    return PreparedLoops([=] { loops.run(product, *arrays); },
+                         [=, seed = settings.seed] {
+                           return CheckOutput(product, *inputs, loops.output(product, *arrays),
+                                              seed);
+                         },
+                         ProductWork(product, "fp64.vector"),
+                         {&arrays->source, &arrays->destination, &arrays->addend},
+                         {&arrays->weights, &arrays->bias});
   };
-  const auto check = [read](const BenchmarkName& name) {
-    read(name);
-    return Workload();
-  };
-  return RegisterBackend({op, "cpu", "reference", check, std::nullopt, prepare});
+  return RegisterBackend({op, "cpu", "reference", CheckedWorkload(read), std::nullopt, prepare});
 }
 
 }  // namespace dlroof::workload

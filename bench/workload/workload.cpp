@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <set>
@@ -60,20 +60,16 @@ BenchmarkName WithoutCommonOptions(BenchmarkName name, Workload& common) {
   return name;
 }
 
-std::vector<Backend>& BackendRegistry() {
-  static std::vector<Backend> backends;
-  return backends;
+template <class Row>
+std::vector<Row>& Registry() {
+  static std::vector<Row> rows;
+  return rows;
 }
 
 Backend* FindBackend(std::string_view op, std::string_view device, std::string_view library) {
-  for (Backend& backend : BackendRegistry())
+  for (Backend& backend : Registry<Backend>())
     if (backend.op == op && backend.device == device && backend.library == library) return &backend;
   return nullptr;
-}
-
-std::vector<Library>& LibraryRegistry() {
-  static std::vector<Library> libraries;
-  return libraries;
 }
 
 // Why the backends of a device cannot use their library (SetMissingReason), by device.
@@ -115,7 +111,7 @@ std::string NameOf(const Workload& workload) {
 bool RegisterBackend(Backend backend) {
   Backend* const known = FindBackend(backend.op, backend.device, backend.library);
   if (known == nullptr) {
-    BackendRegistry().push_back(std::move(backend));
+    Registry<Backend>().push_back(std::move(backend));
     return true;
   }
   if (!known->read) known->read = std::move(backend.read);
@@ -124,26 +120,23 @@ bool RegisterBackend(Backend backend) {
   return true;
 }
 
-const std::vector<Backend>& AllBackends() { return BackendRegistry(); }
+const std::vector<Backend>& AllBackends() { return Registry<Backend>(); }
 
 bool RegisterLibrary(Library library) {
-  LibraryRegistry().push_back(std::move(library));
+  Registry<Library>().push_back(std::move(library));
   return true;
 }
 
-const std::vector<Library>& AllLibraries() { return LibraryRegistry(); }
+const std::vector<Library>& AllLibraries() { return Registry<Library>(); }
 
 void SetMissingReason(const std::string& device, const Reason& reason) {
   MissingReasons()[device] = reason;
 }
 
 int ColumnOfPart(const BenchmarkName& name, int index) {
-  const std::array<const std::string*, 6> parts = {&name.op,        &name.device, &name.library,
-                                                   &name.direction, &name.type,   &name.problem};
-  size_t column = 1;
-  for (int i = 0; i < index && i < 6; ++i) column += parts.at(i)->size() + 1;
-  for (int i = 6; i < index; ++i) column += name.options.at(i - 6).size() + 1;
-  return static_cast<int>(column);
+  const auto text = ToText(name);
+  const auto part = logs::SplitText(text, '/').at(static_cast<size_t>(index));
+  return static_cast<int>(part.data() - text.data()) + 1;
 }
 
 std::string_view Key(CacheState state) { return KeyIn(kCacheStates, state); }
@@ -255,18 +248,14 @@ void TextCursor::Expect(std::string_view word) {
 
 int64_t TextCursor::Integer(int64_t least, std::string_view what) {
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
-  const size_t start = at_;
+  const auto rest = text_.substr(at_);
   int64_t value = 0;
-  while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
-    value = value * 10 + (text_[at_] - '0');
-    ++at_;
-    if (value > kMax) break;
-  }
-  const bool leading_zero = at_ - start > 1 && text_[start] == '0';
-  if (at_ == start || leading_zero || value < least || value > kMax) {
-    at_ = start;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  const auto length = static_cast<size_t>(end - rest.data());
+  if (error != std::errc() || value < least || value > kMax || rest[0] == '-' ||
+      (rest[0] == '0' && length > 1))
     Refuse(fmt::format("{}, an integer from {} to {}", what, least, kMax));
-  }
+  at_ += length;
   return value;
 }
 
@@ -304,13 +293,13 @@ namespace {
 constexpr int kParts = 6;
 
 void CheckCharacters(const std::string& text) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (std::isalnum(c) != 0 || std::string_view("/_.:+-").find(text[i]) != std::string_view::npos)
-      continue;
-    throw BadInput({.column = static_cast<int>(i) + 1},
+  const auto is_wrong = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) == 0 &&
+           std::string_view("/_.:+-").find(c) == std::string_view::npos;
+  };
+  if (const auto at = std::ranges::find_if(text, is_wrong); at != text.end())
+    throw BadInput({.column = static_cast<int>(at - text.begin()) + 1},
                    "a benchmark name has only letters, digits and / _ . : + -");
-  }
 }
 
 }  // namespace
@@ -335,14 +324,19 @@ BenchmarkName ParseBenchmarkName(const std::string& text) {
     throw BadInput({.column = static_cast<int>(text.size()) + 1},
                    "expected op/device/library/direction/type/problem, got {} part{}", parts.size(),
                    parts.size() == 1 ? "" : "s");
+  return NameOfParts(parts);
+}
+
+BenchmarkName NameOfParts(const std::vector<std::string>& parts) {
   const std::vector<std::string> options(parts.begin() + kParts, parts.end());
   return {parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], options};
 }
 
 namespace {
 
-void CheckName(const std::string& name) {
+BenchmarkName ReadValidName(const std::string& name) {
   if (const auto reason = InvalidReason(name)) throw BadInput("{}: {}", name, reason->what());
+  return ParseBenchmarkName(name);
 }
 
 const roofline::SweepWord& WordOf(const BenchmarkName& name, const std::string& parameter) {
@@ -357,8 +351,7 @@ const roofline::SweepWord& WordOf(const BenchmarkName& name, const std::string& 
 }  // namespace
 
 std::string WithSize(const std::string& name, const std::string& parameter, std::int64_t value) {
-  CheckName(name);
-  auto parsed = ParseBenchmarkName(name);
+  auto parsed = ReadValidName(name);
   const auto& word = WordOf(parsed, parameter);
   std::optional<Reason> first;
   for (const auto& problem : roofline::WithValue(parsed.problem, word, std::to_string(value))) {
@@ -371,8 +364,7 @@ std::string WithSize(const std::string& name, const std::string& parameter, std:
 }
 
 std::int64_t SizeOf(const std::string& name, const std::string& parameter) {
-  CheckName(name);
-  const auto parsed = ParseBenchmarkName(name);
+  const auto parsed = ReadValidName(name);
   const auto& word = WordOf(parsed, parameter);
   const auto parts = roofline::ProblemParts(parsed.problem);
   const auto found = std::ranges::find(parts, word.key, &roofline::ProblemPart::key);
@@ -380,8 +372,7 @@ std::int64_t SizeOf(const std::string& name, const std::string& parameter) {
 }
 
 std::string WithThreads(const std::string& name, int threads) {
-  CheckName(name);
-  auto parsed = ParseBenchmarkName(name);
+  auto parsed = ReadValidName(name);
   if (parsed.device != "cpu")
     throw BadInput("{}: only benchmarks on the CPU have a number of threads to sweep", name);
   for (const auto& option : parsed.options)

@@ -85,6 +85,8 @@ std::string ToText(const BenchmarkName& name);
 // for fewer than six parts, an empty part, or a character outside [A-Za-z0-9_.:+-]. Does not check
 // the op, the library and the problem; MakeWorkload does.
 BenchmarkName ParseBenchmarkName(const std::string& text);
+// Returns the name with these parts, at least six, in the order of its text.
+BenchmarkName NameOfParts(const std::vector<std::string>& parts);
 
 // Returns the name with `value` as the new size of `parameter` ("batch") in its problem. A square
 // image or kernel stays square, and the padding does not change. Throws BadInput for an invalid
@@ -271,11 +273,24 @@ const std::vector<std::string_view>& FpmathOptions();
 // Returns the type of a name's fpmath option, e.g. "bf16", or nullopt if it has no such option.
 std::optional<std::string> FpmathOf(const BenchmarkName& name);
 
-// A Backend::read that checks the name with `kReadCase` and leaves the workload empty.
-template <auto kReadCase>
-Workload CheckedWorkload(const BenchmarkName& name) {
-  kReadCase(name);
-  return {};
+// Returns a Backend::read that checks the name with `read` and leaves the workload empty.
+template <class Read>
+auto CheckedWorkload(Read read) {
+  return [read](const BenchmarkName& name) {
+    read(name);
+    return Workload();
+  };
+}
+
+// Returns an Op::with_batch of problems whose texts have the batch size behind this key. Calls
+// parse(text, 0), which throws BadInput if the new problem is invalid.
+template <class Parse>
+auto WithBatch(const std::string& key, Parse parse) {
+  return [key, parse](const BenchmarkName& name, int64_t batch) {
+    auto text = roofline::WithValue(name.problem, {"batch", key}, std::to_string(batch)).front();
+    parse(text, 0);
+    return text;
+  };
 }
 
 // Returns the workload of a name. The last options of every name may be "threadsN" and then "cold"

@@ -58,38 +58,54 @@ std::vector<float> Floats(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-void AppendMask(const AttentionProblem& p, const memory& scores, Steps& steps) {
+memory Transposed(const memory& tensor) {
+  const auto desc = tensor.get_desc();
+  const auto d = desc.get_dims();
+  const memory::dims dims = {d[0], d[2], d[1]}, strides = {d[1] * d[2], 1, d[2]};
+  return {{dims, desc.get_data_type(), strides}, CpuEngine(), tensor.get_data_handle()};
+}
+
+void Steps::Product(const memory& a, const memory& b, const memory& to, float factor) {
+  dnnl::primitive_attr attributes;
+  dnnl::post_ops scaled;
+  if (factor != 1) scaled.append_eltwise(dnnl::algorithm::eltwise_linear, factor, 0);
+  attributes.set_post_ops(scaled);
+  auto& step = steps.emplace_back(onednn::CallOf<dnnl::matmul>(
+      {CpuEngine(), a.get_desc(), b.get_desc(), to.get_desc(), attributes}));
+  step.arguments = {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, to}};
+  products.push_back(step.implementation);
+}
+
+onednn::Call& Steps::Binary(dnnl::algorithm algorithm, const memory& a, const memory& b,
+                            const memory& to, const dnnl::post_ops& fused) {
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(fused);
+  auto& step = steps.emplace_back(onednn::CallOf<dnnl::binary>(
+      {CpuEngine(), algorithm, a.get_desc(), b.get_desc(), to.get_desc(), attributes}));
+  step.arguments = {{DNNL_ARG_SRC_0, a}, {DNNL_ARG_SRC_1, b}, {DNNL_ARG_DST, to}};
+  return step;
+}
+
+void Steps::Mask(const AttentionProblem& p, const memory& scores) {
   if (!HasMask(p)) return;
-  const auto by_head = PlainDesc({p.b, p.h, p.q, p.k}, kF32);
   const int64_t masks = p.lengths.empty() ? 1 : p.b;
-  const auto mask = PlainDesc({masks, 1, p.q, p.k}, kF32);
-  auto& add = steps.emplace_back(onednn::CallOf<dnnl::binary>(
-      {CpuEngine(), dnnl::algorithm::binary_add, by_head, mask, by_head}));
-  const memory in_place(by_head, CpuEngine(), scores.get_data_handle());
-  add.arguments = {{DNNL_ARG_SRC_0, in_place}, {DNNL_ARG_DST, in_place}};
-  add.AddInput(DNNL_ARG_SRC_1, mask, MaskOf(p, masks));
+  const auto mask = owner.Filled(PlainDesc({masks, 1, p.q, p.k}, kF32), MaskOf(p, masks));
+  const memory by_head(PlainDesc({p.b, p.h, p.q, p.k}, kF32), CpuEngine(),
+                       scores.get_data_handle());
+  Binary(dnnl::algorithm::binary_add, by_head, mask, by_head, {});
+}
+
+void Steps::Finish() {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    steps[i].listed = onednn::ListedArguments(steps[i].arguments);
+    implementation += (i == 0 ? "unfused " : " + ") + steps[i].implementation;
+    for (const auto& [argument, tensor] : steps[i].arguments)
+      arguments.emplace(static_cast<int>(i << 24) | argument, tensor);  // arguments are below 2^24
+  }
 }
 
 double ExecutedOverUseful(const AttentionProblem& p) {
   return static_cast<double>(p.b * p.h * p.q * p.k) / static_cast<double>(Pairs(p));
-}
-
-void RunAll(const Steps& steps) {
-  for (const auto& step : steps) step.Run();
-}
-
-onednn::Arguments ArgumentsOf(const Steps& steps) {
-  onednn::Arguments all;
-  for (size_t i = 0; i < steps.size(); ++i)
-    for (const auto& [argument, tensor] : steps[i].arguments)
-      all.emplace(static_cast<int>(i << 24) | argument, tensor);  // arguments are below 2^24
-  return all;
-}
-
-std::string AlgorithmOf(const Steps& steps) {
-  std::string text;
-  for (const auto& call : steps) text += (text.empty() ? "unfused " : " + ") + call.implementation;
-  return text;
 }
 
 // One product has all query heads that share keys, so that the keys are read once.
@@ -97,51 +113,33 @@ Steps ForwardSteps(const AttentionProblem& p, memory::data_type type, const Tens
   const int64_t products = p.b * p.kv, rows = p.h / p.kv * p.q;
   const auto queries = PlainDesc({products, rows, p.d}, type);
   const auto keys = PlainDesc({products, p.k, p.d}, type);
-  const auto scores = PlainDesc({products, rows, p.k}, kF32);
-  const auto weights = PlainDesc({products, rows, p.k}, type);
-  Steps steps;
-
-  dnnl::post_ops scaled;
-  scaled.append_eltwise(dnnl::algorithm::eltwise_linear, 1 / std::sqrt(static_cast<float>(p.d)), 0);
-  dnnl::primitive_attr attributes;
-  attributes.set_post_ops(scaled);
-  const memory::desc transposed({products, p.d, p.k}, type, memory::dims{p.k * p.d, 1, p.d});
-  auto& score = steps.emplace_back(
-      onednn::CallOf<dnnl::matmul>({CpuEngine(), queries, transposed, scores, attributes}));
-  score.AddInput(DNNL_ARG_SRC, queries, Floats(in.q));
-  const auto key_memory = score.tensors.Filled(keys, Floats(in.k));
-  score.arguments[DNNL_ARG_WEIGHTS] = {transposed, CpuEngine(), key_memory.get_data_handle()};
-  const auto scores_memory = score.AddOutput(DNNL_ARG_DST, scores);
-
-  AppendMask(p, scores_memory, steps);
-
-  auto& softmax = steps.emplace_back(onednn::CallOf<dnnl::softmax_forward>(
-      {CpuEngine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate, scores,
-       weights, 2}));
-  softmax.arguments[DNNL_ARG_SRC] = scores_memory;
-  const auto weights_memory = softmax.AddOutput(DNNL_ARG_DST, weights);
-
-  auto& sum =
-      steps.emplace_back(onednn::CallOf<dnnl::matmul>({CpuEngine(), weights, keys, queries}));
-  sum.arguments[DNNL_ARG_SRC] = weights_memory;
-  sum.AddInput(DNNL_ARG_WEIGHTS, keys, Floats(in.v));
-  sum.AddOutput(DNNL_ARG_DST, queries);
-
-  for (auto& call : steps) call.listed = onednn::ListedArguments(call.arguments);
-  return steps;
+  const auto pairs = PlainDesc({products, rows, p.k}, kF32);
+  Steps call(type);
+  const auto scores = call.New(pairs), weights = call.New(PlainDesc(pairs.get_dims(), type));
+  call.Product(call.Filled(queries, in.q), Transposed(call.Filled(keys, in.k)), scores,
+               1 / std::sqrt(static_cast<float>(p.d)));
+  call.Mask(p, scores);
+  call.steps
+      .emplace_back(onednn::CallOf<dnnl::softmax_forward>(
+          {CpuEngine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate,
+           pairs, weights.get_desc(), 2}))
+      .arguments = {{DNNL_ARG_SRC, scores}, {DNNL_ARG_DST, weights}};
+  call.Product(weights, call.Filled(keys, in.v), call.New(queries), 1);
+  call.Finish();
+  return call;
 }
 
 namespace {
 
 Computation ByPrimitives(const AttentionProblem& p, memory::data_type type, const Tensors& in) {
-  const auto steps = std::make_shared<const Steps>(ForwardSteps(p, type, in));
-  return {.run = [steps] { RunAll(*steps); },
-          .arguments = ArgumentsOf(*steps),
-          .result = steps->back().arguments.at(DNNL_ARG_DST),
-          .implementation = AlgorithmOf(*steps),
-          .scores = steps->front().implementation,
-          .values = steps->back().implementation,
-          .launches = steps->size()};
+  const auto call = std::make_shared<const Steps>(ForwardSteps(p, type, in));
+  return {.run = [call] { call->Run(); },
+          .arguments = call->arguments,
+          .result = call->steps.back().arguments.at(DNNL_ARG_DST),
+          .implementation = call->implementation,
+          .scores = call->products.front(),
+          .values = call->products.back(),
+          .launches = call->steps.size()};
 }
 
 using dnnl::graph::logical_tensor;

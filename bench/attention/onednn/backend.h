@@ -12,19 +12,32 @@ namespace dlroof::attention {
 inline constexpr auto kF32 = dnnl::memory::data_type::f32;
 
 std::vector<float> Floats(const std::vector<double>& values);
+// Returns a view of a batch of matrices as their transposes.
+dnnl::memory Transposed(const dnnl::memory& tensor);
 
-// Primitives in order of execution. The first primitive that uses a tensor owns its memory.
-using Steps = std::vector<onednn::Call>;
-// Returns a forward call's primitives: the first writes the scores, the last the result.
+struct Steps : onednn::Sequence {
+  explicit Steps(dnnl::memory::data_type of_type) : type(of_type) {}
+
+  dnnl::memory New(const dnnl::memory::desc& desc) { return owner.Poisoned(desc); }
+  dnnl::memory Filled(const dnnl::memory::desc& desc, const std::vector<double>& values) {
+    return owner.Filled(desc, Floats(values));
+  }
+  // Add a primitive: `to` = `factor` a b, or `algorithm` of a and b followed by `fused`.
+  void Product(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& to, float factor);
+  onednn::Call& Binary(dnnl::algorithm algorithm, const dnnl::memory& a, const dnnl::memory& b,
+                       const dnnl::memory& to, const dnnl::post_ops& fused);
+  // Adds a primitive that adds the mask, if the problem has one, to f32 scores in place.
+  void Mask(const AttentionProblem& problem, const dnnl::memory& scores);
+  // Sets `arguments`, and `implementation` to "unfused IMPLEMENTATION + IMPLEMENTATION". Call it
+  // after the last primitive.
+  void Finish();
+
+  dnnl::memory::data_type type;
+  std::vector<std::string> products;  // implementation of each product
+};
+// Returns a forward call: the first primitive writes the scores, the last the result.
 Steps ForwardSteps(const AttentionProblem& problem, dnnl::memory::data_type type,
                    const Tensors& in);
-// Appends a primitive that adds the mask, if the problem has one, to f32 scores in place.
-void AppendMask(const AttentionProblem& problem, const dnnl::memory& scores, Steps& steps);
-void RunAll(const Steps& steps);
-// Returns the tensors of all steps. The keys are the same in all calls of a problem.
-onednn::Arguments ArgumentsOf(const Steps& steps);
-// Returns "unfused IMPLEMENTATION + IMPLEMENTATION".
-std::string AlgorithmOf(const Steps& steps);
 // Returns all pairs, which the library computes, divided by those that the mask leaves [1].
 double ExecutedOverUseful(const AttentionProblem& problem);
 

@@ -14,34 +14,23 @@ using dnnl::memory;
 using onednn::CpuEngine;
 using onednn::PlainDesc;
 
-// Returns a view of a batch of matrices as their transposes.
-memory Transposed(const memory& tensor) {
-  const auto desc = tensor.get_desc();
-  const auto d = desc.get_dims();
-  const memory::dims dims = {d[0], d[2], d[1]}, strides = {d[1] * d[2], 1, d[2]};
-  return {{dims, desc.get_data_type(), strides}, CpuEngine(), tensor.get_data_handle()};
-}
-
-struct Backward {
+struct Backward : Steps {
   Backward(const AttentionProblem& p, memory::data_type of_type, const Tensors& in,
            const BackwardInputs& backward)
-      : type(of_type) {
+      : Steps(of_type) {
     const int64_t heads = p.b * p.kv, rows = p.h / p.kv * p.q;  // products; rows of a product
     const auto queries = PlainDesc({heads, rows, p.d}, type),
                keys = PlainDesc({heads, p.k, p.d}, type);
     const auto pairs = PlainDesc({heads, rows, p.k}, kF32),
                each = PlainDesc({heads, rows, 1}, kF32);
     const float scale = 1 / std::sqrt(static_cast<float>(p.d));
-    const auto filled = [&](const memory::desc& desc, const std::vector<double>& values) {
-      return owner.Filled(desc, Floats(values));
-    };
-    const auto q = filled(queries, in.q), k = filled(keys, in.k), v = filled(keys, in.v);
-    const auto o = filled(queries, backward.o), d_o = filled(queries, backward.d_o);
-    const auto statistics = filled(each, backward.statistics);
+    const auto q = Filled(queries, in.q), k = Filled(keys, in.k), v = Filled(keys, in.v);
+    const auto o = Filled(queries, backward.o), d_o = Filled(queries, backward.d_o);
+    const auto statistics = Filled(each, backward.statistics);
 
     const auto softmax = New(pairs);
     Product(q, Transposed(k), softmax, scale);
-    AppendMask(p, softmax, steps);
+    Mask(p, softmax);
     dnnl::post_ops exponential;
     exponential.append_eltwise(dnnl::algorithm::eltwise_exp, 0, 0);
     Binary(dnnl::algorithm::binary_sub, softmax, statistics, softmax, exponential);
@@ -66,42 +55,15 @@ struct Backward {
     Product(rounded, k, d_q, scale);
     Product(Transposed(rounded), q, d_k, scale);
     gradients = {d_q, d_k, d_v};
-    for (auto& step : steps) step.listed = onednn::ListedArguments(step.arguments);
-    arguments = ArgumentsOf(steps);
-    implementation = AlgorithmOf(steps);
+    Finish();
   }
 
-  void Run() const { RunAll(steps); }
   Tensors Gradients() const {
     const auto read = [](const memory& tensor) {
       const auto values = onednn::Plain(tensor);
       return std::vector<double>(values.begin(), values.end());
     };
     return {read(gradients[0]), read(gradients[1]), read(gradients[2])};
-  }
-
-  memory New(const memory::desc& desc) { return owner.Poisoned(desc); }
-
-  // Adds `to` = `factor` a b.
-  void Product(const memory& a, const memory& b, const memory& to, float factor) {
-    dnnl::primitive_attr attributes;
-    dnnl::post_ops scaled;
-    if (factor != 1) scaled.append_eltwise(dnnl::algorithm::eltwise_linear, factor, 0);
-    attributes.set_post_ops(scaled);
-    auto& step = steps.emplace_back(onednn::CallOf<dnnl::matmul>(
-        {CpuEngine(), a.get_desc(), b.get_desc(), to.get_desc(), attributes}));
-    step.arguments = {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, to}};
-    products.push_back(step.implementation);
-  }
-
-  onednn::Call& Binary(dnnl::algorithm algorithm, const memory& a, const memory& b,
-                       const memory& to, const dnnl::post_ops& fused) {
-    dnnl::primitive_attr attributes;
-    attributes.set_post_ops(fused);
-    auto& step = steps.emplace_back(onednn::CallOf<dnnl::binary>(
-        {CpuEngine(), algorithm, a.get_desc(), b.get_desc(), to.get_desc(), attributes}));
-    step.arguments = {{DNNL_ARG_SRC_0, a}, {DNNL_ARG_SRC_1, b}, {DNNL_ARG_DST, to}};
-    return step;
   }
 
   // Returns an f32 tensor rounded to the call's type by a further primitive, or f32 as it is.
@@ -113,13 +75,6 @@ struct Backward {
     return rounded;
   }
 
-  memory::data_type type;
-  onednn::Tensors owner;
-  Steps steps;
-  onednn::Arguments arguments;
-  std::vector<int> weights;  // none
-  std::string implementation;
-  std::vector<std::string> products;  // implementation of each product
   std::array<memory, 3> gradients;
 };
 
@@ -132,9 +87,10 @@ struct Inputs {
 // std::runtime_error if the result is wrong.
 Inputs InputsOf(const AttentionProblem& p, const std::string& type, unsigned seed) {
   Inputs inputs{SeededInputs(p, type, seed), {}};
-  const auto steps = ForwardSteps(p, onednn::DataType(type), inputs.tensors);
-  RunAll(steps);
-  const auto o = steps.back().Values(DNNL_ARG_DST), scores = steps.front().Values(DNNL_ARG_DST);
+  const auto call = ForwardSteps(p, onednn::DataType(type), inputs.tensors);
+  call.Run();
+  const auto o = call.steps.back().Values(DNNL_ARG_DST);
+  const auto scores = call.steps.front().Values(DNNL_ARG_DST);
   inputs.backward = {{o.begin(), o.end()}, SeededGradient(p, type, seed), {}};
   for (int64_t query = 0; query < p.b * p.h * p.q; ++query) {
     const auto keys = KeysOf(p, query / (p.q * p.h), query % p.q);

@@ -352,18 +352,8 @@ LstmInput<float> SeededInput(const CudnnLstmCase& lstm, unsigned seed) {
   return SeededLstmInput(lstm.problem, seed, StorageType(lstm.type));
 }
 
-// Returns gradients exactly representable in the storage type.
 LstmOutput<float> SeededGradient(const CudnnLstmCase& lstm, unsigned seed) {
-  auto gradient = SeededLstmGradient(lstm.problem, seed);
-  const auto type = StorageType(lstm.type);
-  if (type != "f32")
-    ForEachOutput(
-        [&](auto& tensor) {
-          for (float& value : tensor)
-            value = type == "f16" ? workload::RoundToF16(value) : workload::RoundToBf16(value);
-        },
-        gradient);
-  return gradient;
+  return SeededLstmGradient(lstm.problem, seed, StorageType(lstm.type));
 }
 
 workload::Verification Compared(const LstmGpuCall& call, unsigned seed) {

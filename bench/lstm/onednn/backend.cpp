@@ -99,21 +99,10 @@ class LstmBuilder {
   // Describes a stage's forward call. Throws dnnl::error if the library does not support it.
   Forward Describe(const LstmStage& stage) const {
     const Shapes s = ShapesOf(stage);
-    return {onednn::CpuEngine(),
-            onednn::ForwardKind(lstm_.direction != LstmDirection::kForwardInference),
-            DirectionOf(problem_),
-            s.source,
-            s.hidden,
-            s.cell,
-            s.input,
-            s.state,
-            s.peephole,
-            s.projection,
-            s.bias,
-            s.output,
-            s.hidden,
-            s.cell,
-            attributes_};
+    return Forward(onednn::CpuEngine(),
+                   onednn::ForwardKind(lstm_.direction != LstmDirection::kForwardInference),
+                   DirectionOf(problem_), s.source, s.hidden, s.cell, s.input, s.state, s.peephole,
+                   s.projection, s.bias, s.output, s.hidden, s.cell, attributes_);
   }
 
   // Returns a forward call. `below`: the previous stage's call, whose output it reads, or null.

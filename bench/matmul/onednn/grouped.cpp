@@ -17,22 +17,8 @@ using dnnl::memory;
 using onednn::CpuEngine;
 
 // A product for each expert that has rows. Each works on its part of the three tensors.
-struct GroupedCall {
-  onednn::Tensors tensors{};
-  onednn::Arguments arguments{};
-  std::vector<int> weights = {DNNL_ARG_WEIGHTS};
+struct GroupedCall : onednn::Sequence {
   std::map<int64_t, dnnl::matmul> products{};  // by number of rows
-  std::string implementation{};
-  struct Part {
-    dnnl::primitive primitive;
-    onednn::Arguments arguments;
-    onednn::ArgumentList listed = onednn::ListedArguments(arguments);
-  };
-  std::vector<Part> parts{};
-
-  void Run() const {
-    for (const auto& part : parts) onednn::Execute(part.primitive, part.listed);
-  }
 };
 
 void AddPart(const GroupedCase& grouped, int64_t expert, int64_t row, int64_t rows,
@@ -56,17 +42,19 @@ void AddPart(const GroupedCase& grouped, int64_t expert, int64_t row, int64_t ro
     auto* const begin = static_cast<std::byte*>(call.arguments.at(argument).get_data_handle());
     return memory(desc, CpuEngine(), begin + element * workload::ElementBytes(grouped.type));
   };
-  call.parts.push_back({found->second,
-                        {{DNNL_ARG_SRC, part(DNNL_ARG_SRC, a, row * p.k)},
-                         {DNNL_ARG_WEIGHTS, part(DNNL_ARG_WEIGHTS, b, expert * p.n * p.k)},
-                         {DNNL_ARG_DST, part(DNNL_ARG_DST, c, row * p.n)}}});
+  auto& step = call.steps.emplace_back(onednn::Call{.primitive = found->second});
+  step.arguments = {{DNNL_ARG_SRC, part(DNNL_ARG_SRC, a, row * p.k)},
+                    {DNNL_ARG_WEIGHTS, part(DNNL_ARG_WEIGHTS, b, expert * p.n * p.k)},
+                    {DNNL_ARG_DST, part(DNNL_ARG_DST, c, row * p.n)}};
+  step.listed = onednn::ListedArguments(step.arguments);
 }
 
 GroupedCall MakeCall(const GroupedCase& grouped, const workload::ProductInputs& inputs) {
   const auto& p = grouped.problem;
   const auto type = onednn::DataType(grouped.type);
   GroupedCall call;
-  auto& tensors = call.tensors;
+  auto& tensors = call.owner;
+  call.weights = {DNNL_ARG_WEIGHTS};
   call.arguments = {
       {DNNL_ARG_SRC, tensors.Filled(onednn::PlainDesc({p.m, p.k}, type), inputs.source)},
       {DNNL_ARG_WEIGHTS, tensors.Filled(onednn::PlainDesc({p.g, p.n, p.k}, type), inputs.weights)},
@@ -76,7 +64,7 @@ GroupedCall MakeCall(const GroupedCase& grouped, const workload::ProductInputs& 
     if (rows > 0) AddPart(grouped, expert, row, rows, call);
     ++expert, row += rows;
   }
-  call.implementation = fmt::format("{} products: {}", call.parts.size(), call.implementation);
+  call.implementation = fmt::format("{} products: {}", call.steps.size(), call.implementation);
   return call;
 }
 

@@ -25,17 +25,6 @@ constexpr fakes::ConvLimits kSmallLimits = {
 constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirection::kBackwardData,
                                      ProductDirection::kBackwardWeights};
 
-workload::ProductArrays<double> Arrays(const Conv2dProblem& p,
-                                       const workload::ProductInputs& inputs) {
-  auto arrays = ZeroArrays<double>(p);
-  if (!inputs.source.empty())
-    ForEachSource(p,
-                  [&](int64_t from, int64_t to) { arrays.source.at(to) = inputs.source.at(from); });
-  std::ranges::copy(inputs.weights, arrays.weights.begin());
-  std::ranges::copy(inputs.destination, arrays.destination.begin());
-  return arrays;
-}
-
 TEST(Conv2dReference, LoopsAndSingleElementsAgreeWithCrossCorrelationByHand) {
   std::mt19937 random(4);
   for (int i = 0; i < 300; ++i) {
@@ -45,7 +34,7 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgreeWithCrossCorrelationByHand) {
       conv.problem = p;
       conv.direction = direction;
       const auto inputs = workload::SeededInputs(conv, i);
-      auto arrays = Arrays(p, inputs);
+      auto arrays = FilledArrays(conv, inputs);
       RunConv2dReference(p, direction, arrays);
       auto output = direction == ProductDirection::kForward ? arrays.destination : arrays.weights;
       if (direction == ProductDirection::kBackwardData) {

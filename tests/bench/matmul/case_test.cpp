@@ -147,7 +147,7 @@ TEST(CublasltProduct, IsTheRowMajorOneColumnByColumn) {
   for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"})
     for (const std::string order : {"", "_tA", "_tB", "_tAtB"}) {
       const auto matmul = CublasltCase(direction + "/f16/b2m3n4k5" + order);
-      auto arrays = ZeroMatrices<double>(matmul.problem);
+      auto arrays = workload::ArraysOf({}, SizesOf(matmul));
       double next = 1;
       for (auto* values : {&arrays.source, &arrays.weights, &arrays.destination})
         for (double& value : *values) value = next++;

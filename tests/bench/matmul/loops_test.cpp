@@ -51,7 +51,7 @@ size_t AtB(const MatmulCase& matmul, int64_t pair, int64_t l, int64_t j) {
 std::vector<double> Definition(const MatmulCase& matmul,
                                const workload::ProductArrays<double>& factors) {
   const auto& p = matmul.problem;
-  auto sums = ZeroMatrices<double>(p);
+  auto sums = workload::ArraysOf({}, SizesOf(matmul));
   for (int64_t pair = 0; pair < p.b; ++pair)
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j)
@@ -65,16 +65,6 @@ std::vector<double> Definition(const MatmulCase& matmul,
   return MatrixOf(sums, ProductOf(matmul).result);
 }
 
-workload::ProductArrays<double> Arrays(const MatmulCase& matmul,
-                                       const workload::ProductInputs& inputs) {
-  auto arrays = ZeroMatrices<double>(matmul.problem);
-  for (const auto matrix : {Matrix::kA, Matrix::kB, Matrix::kC})
-    std::ranges::copy(MatrixOf(inputs, matrix), MatrixOf(arrays, matrix).begin());
-  arrays.bias.assign(inputs.bias.begin(), inputs.bias.end());
-  arrays.addend.assign(inputs.addend.begin(), inputs.addend.end());
-  return arrays;
-}
-
 TEST(MatmulReference, LoopsAreTheDefinitionAndAddBiasReluAndTheDestination) {
   std::mt19937 random(4);
   for (int i = 0; i < 900; ++i) {
@@ -82,7 +72,7 @@ TEST(MatmulReference, LoopsAreTheDefinitionAndAddBiasReluAndTheDestination) {
     matmul.bias = matmul.sum = false;
     matmul.eltwise.reset();
     const auto inputs = workload::SeededInputs(matmul, i);
-    auto arrays = Arrays(matmul, inputs);
+    auto arrays = workload::ArraysOf(inputs, SizesOf(matmul));
     const auto expected = Definition(matmul, arrays);
     RunMatmulCase(matmul, arrays);
     const auto product = ProductOf(matmul);
@@ -129,7 +119,7 @@ MatmulCase CheckedCase(const std::string& name) {
 // Returns the result of the loops, as f32.
 workload::ProductOutput<float> RightOutput(const MatmulCase& matmul,
                                            const workload::ProductInputs& inputs) {
-  auto arrays = Arrays(matmul, inputs);
+  auto arrays = workload::ArraysOf(inputs, SizesOf(matmul));
   RunMatmulCase(matmul, arrays);
   const auto& result = MatrixOf(arrays, ProductOf(matmul).result);
   workload::ProductOutput<float> output{{result.begin(), result.end()}};

@@ -234,9 +234,8 @@ TEST(E2m1, HasSixteenValuesInPairs) {
   for (size_t i = 0; i < values.size(); ++i)
     EXPECT_EQ(Decoded(Encoded(values, "e2m1"), "e2m1")[i], values[i]);
   EXPECT_EQ(Encoded({1, -6}, "e2m1"), std::vector<std::byte>{std::byte{0xf2}});
-  EXPECT_EQ(RoundToE2m1(2.5F), 2);  // ties to even
-  EXPECT_EQ(RoundToE2m1(5), 4);
-  EXPECT_EQ(RoundToE2m1(-100), -6);
+  // Rounds ties to even and saturates.
+  EXPECT_THAT(Decoded(Encoded({2.5F, 5, -100, 100}, "e2m1"), "e2m1"), ElementsAre(2, 4, -6, 6));
 }
 
 // Two's complement; the first of two has the low bits, and the last of an odd number is padded.
