@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 namespace {

@@ -19,6 +19,7 @@
 #include "bench/suites/suite.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
+#include "tests/fakes/foreign_lines.h"
 #include "tests/fakes/outcome.h"
 #include "tests/fakes/refusal.h"
 
@@ -128,48 +129,38 @@ TEST(AttentionWork, IsThatOfTheVisiblePairsAndWorkedByHand) {
         seen += queries > 0;
       }
     EXPECT_EQ(Pairs(p), p.h * pairs) << ToText(p);
+    SCOPED_TRACE(ToText(p));
+    using Flops = std::map<std::string, double>;
+    const auto size = static_cast<double>(p.d), rows = static_cast<double>(p.b * p.h * p.q),
+               keys = static_cast<double>(p.kv * seen), visible = static_cast<double>(p.h * pairs);
     const auto work = WorkOf(p, "bf16", {"bf16.vector", "bf16.matrix", "fp32.vector"}, 4);
-    const auto products = static_cast<double>(4 * p.d * p.h * pairs);
-    const auto rest = static_cast<double>(p.h * (6 * pairs - 2 * p.b * p.q));
-    EXPECT_EQ(work.flops, (std::map<std::string, double>{{"bf16.vector", products / 2},
-                                                         {"bf16.matrix", products / 2},
-                                                         {"fp32.vector", rest}}));
-    EXPECT_EQ(work.parts,
-              (std::map<std::string, double>{{"matrix", products}, {"elementwise", rest}}));
-    EXPECT_EQ(work.bytes.at(Level::kDram),
-              static_cast<double>(2 * p.d * (2 * p.b * p.h * p.q + 2 * p.kv * seen)))
-        << ToText(p);
+    const double product = 2 * size * visible, rest = 6 * visible - 2 * rows;
+    EXPECT_EQ(work.flops,
+              (Flops{{"bf16.vector", product}, {"bf16.matrix", product}, {"fp32.vector", rest}}));
+    EXPECT_EQ(work.parts, (Flops{{"matrix", 2 * product}, {"elementwise", rest}}));
+    EXPECT_EQ(work.bytes.at(Level::kDram), 2 * size * (2 * rows + 2 * keys));
     EXPECT_EQ(work.launches, 4);
     // Backward: five products; q, o, do, dq, k, v, dk, dv in 2 byte and the statistics in 4.
     const auto back = WorkOf({.problem = p, .type = "f16", .backward = true});
-    EXPECT_EQ(
-        back.flops,
-        (std::map<std::string, double>{
-            {"fp16.matrix", static_cast<double>(10 * p.d * p.h * pairs)},
-            {"fp32.vector", static_cast<double>(6 * p.h * pairs + 2 * p.d * p.b * p.h * p.q)}}));
-    EXPECT_EQ(back.bytes.at(Level::kDram),
-              static_cast<double>(2 * p.d * (4 * p.b * p.h * p.q + 4 * p.kv * seen) +
-                                  4 * p.b * p.h * p.q))
-        << ToText(p);
+    EXPECT_EQ(back.flops, (Flops{{"fp16.matrix", 5 * product},
+                                 {"fp32.vector", 6 * visible + 2 * size * rows}}));
+    EXPECT_EQ(back.bytes.at(Level::kDram), 2 * size * (4 * rows + 4 * keys) + 4 * rows);
     // On CPUs each product has the pipe of its implementation.
     const auto cpu = BackwardWorkOf(p, "f16", {"a", "b", "a", "c", "a"}, "e", 10);
     EXPECT_EQ(cpu.bytes, back.bytes);
     EXPECT_EQ(cpu.parts, back.parts);
-    // dq, dk and dv
-    EXPECT_EQ(back.written, static_cast<double>(2 * p.d * (p.b * p.h * p.q + 2 * p.kv * seen)));
+    EXPECT_EQ(back.written, 2 * size * (rows + 2 * keys)) << "dq, dk and dv";
     EXPECT_EQ(cpu.written, back.written);
-    EXPECT_EQ(cpu.flops,
-              (std::map<std::string, double>{{"a", static_cast<double>(6 * p.d * p.h * pairs)},
-                                             {"b", static_cast<double>(2 * p.d * p.h * pairs)},
-                                             {"c", static_cast<double>(2 * p.d * p.h * pairs)},
-                                             {"e", back.flops.at("fp32.vector")}}));
+    EXPECT_EQ(cpu.flops, (Flops{{"a", 3 * product},
+                                {"b", product},
+                                {"c", product},
+                                {"e", back.flops.at("fp32.vector")}}));
     EXPECT_EQ(cpu.launches, 10);
     const auto training = WorkOf({.problem = p, .type = "e4m3", .training = true, .page = 16});
-    EXPECT_EQ(training.flops.at("fp8.matrix"), products);
+    EXPECT_EQ(training.flops.at("fp8.matrix"), 2 * product);
     EXPECT_EQ(training.bytes.at(Level::kDram),
-              static_cast<double>(p.d * (2 * p.b * p.h * p.q + 2 * p.kv * seen) +
-                                  4 * p.b * p.h * p.q + 8 * p.b))  // one page each
-        << ToText(p);
+              size * (2 * rows + 2 * keys) + 4 * rows + 8 * static_cast<double>(p.b))
+        << "one page each";
   }
   // A causal prompt of 4 tokens has 4 x 5 / 2 pairs per head. Of f64 all is on one pipe.
   EXPECT_EQ(Pairs(ParseAttention("b1h3q4k4d2_tl")), 3 * 10);
@@ -660,12 +651,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // benchdnn's driver --sdpa.
 
-// Returns the name of the benchmark of a line with one problem, or why there is none.
-std::string ReadSdpa(const std::string& line) {
-  const auto read = suites::ReadBenchdnn("--sdpa " + line, "a line");
-  EXPECT_EQ(read.size(), 1U) << line;
-  return read.at(0).name.value_or(read.at(0).reason);
-}
+std::string ReadSdpa(const std::string& line) { return fakes::BenchmarkOf("--sdpa " + line); }
 
 TEST(Sdpa, LinesAreReadBack) {
   std::mt19937 random(57);
@@ -690,15 +676,16 @@ TEST(Sdpa, LinesAreReadBack) {
 }
 
 // Lines of oneDNN's tests/benchdnn/inputs/sdpa and doc/driver_sdpa.md.
+constexpr fakes::ForeignLine kSdpa[] = {
+    {"--sdpa --dt=f16 --mask=causal_top_left 1x12x128x64:1x12x64x128:1x12x128x64",
+     "fwd/f16/b1h12q128k128d64_tl"},
+    {"--sdpa --scale=div --ktag=abdc 1x32x1x128:1x8x128x385:1x8x385x128",
+     "fwd/f32/b1h32q1k385d128_kv8"},
+    {"--sdpa --mask=causal_bottom_right 1x2x8x16:1x2x16x8:1x2x8x16", "fwd/f32/b1h2q8k8d16_tl"},
+    {"--sdpa --mask=causal_bottom_right 1x2x1x16:1x2x16x8:1x2x8x16", "fwd/f32/b1h2q1k8d16"}};
+
 TEST(Sdpa, OtherCallsHaveAReason) {
-  EXPECT_EQ(ReadSdpa("--dt=f16 --mask=causal_top_left 1x12x128x64:1x12x64x128:1x12x128x64"),
-            "Attention/cpu/onednn/fwd/f16/b1h12q128k128d64_tl");
-  EXPECT_EQ(ReadSdpa("--scale=div --ktag=abdc 1x32x1x128:1x8x128x385:1x8x385x128"),
-            "Attention/cpu/onednn/fwd/f32/b1h32q1k385d128_kv8");
-  EXPECT_EQ(ReadSdpa("--mask=causal_bottom_right 1x2x8x16:1x2x16x8:1x2x8x16"),
-            "Attention/cpu/onednn/fwd/f32/b1h2q8k8d16_tl");
-  EXPECT_EQ(ReadSdpa("--mask=causal_bottom_right 1x2x1x16:1x2x16x8:1x2x8x16"),
-            "Attention/cpu/onednn/fwd/f32/b1h2q1k8d16");
+  fakes::ExpectBenchmarks(kSdpa, "Attention/cpu/onednn/");
   for (const auto& [line, reason] :
        {std::pair("--dir=BWD_D 1x1x64x32:1x1x32x64:1x1x64x32", "--dir=BWD_D: not supported"),
         {"--mask=buffer_2d 1x2x8x16:1x2x16x8:1x2x8x16", "--mask=buffer_2d: not supported"},

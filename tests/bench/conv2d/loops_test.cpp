@@ -9,9 +9,9 @@
 
 #include "bench/conv2d/case.h"
 #include "bench/conv2d/conv3d.h"
-#include "bench/suites/suite.h"
 #include "bench/workload/memory.h"
 #include "tests/bench/random_problems.h"
+#include "tests/fakes/foreign_lines.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::conv2d {
@@ -367,9 +367,7 @@ TEST(Conv3d, ProblemAndTextAreInverse) {
   std::mt19937 random(1);
   for (int i = 0; i < 5000; ++i) {
     const auto problem = RandomProblem(random, 90);
-    const auto text = ToText(problem);
-    ASSERT_EQ(ParseConv3d(text), problem) << text;
-    ASSERT_EQ(ToText(ParseConv3d(text)), text);
+    ASSERT_EQ(ParseConv3d(ToText(problem)), problem) << ToText(problem);
   }
   EXPECT_EQ(ParseConv3d("n1c2d3h4w5k6t1r2s3_s1x2x2p2:0x1:1x0:1d1x1x2g2").axes[2],
             (VolumeAxis{5, 3, 2, 2, 0, 1}));
@@ -434,19 +432,16 @@ TEST(Conv3d, FlopsElementsAndSizesAreThoseOfTheDefinition) {
   EXPECT_THAT(refusal("n1c2000000000d2000000000h2000000000w1k1t1r1s1"), HasSubstr("overflow"));
 }
 
-std::string NameOfLine(const std::string& line) {
-  const auto found = suites::ReadBenchdnn(line, "line");
-  return found.at(0).name.value_or(found.at(0).reason);
-}
+constexpr fakes::ForeignLine kVolumes[] = {
+    {"--conv --dir=FWD_I g2mb3ic4id5ih6iw7oc6kd3kh3kw1pd1ph1pw0sd2",
+     "fwd/f32/n3c4d5h6w7k6t3r3s1_s2x1x1p1x1x0g2"},
+    // Two frames of padding in front, none behind: 5 + 2 - 2 outputs.
+    {"--conv --dir=BWD_D mb1ic4id5ih6iw6oc6od5oh6ow6kd3kh3kw3pd2ph1pw1",
+     "bwd_data/f32/n1c4d5h6w6k6t3r3s3_p2:0x1:1x1:1"},
+    {"--conv --stag=axb --dtag=axb id4ic4oc4kd1", "!layout or algorithm of a 3-D convolution"}};
 
 TEST(Conv3d, BenchdnnsLinesAreItsNamesAndBack) {
-  EXPECT_EQ(NameOfLine("--conv --dir=FWD_I g2mb3ic4id5ih6iw7oc6kd3kh3kw1pd1ph1pw0sd2"),
-            "Conv3D/cpu/onednn/fwd/f32/n3c4d5h6w7k6t3r3s1_s2x1x1p1x1x0g2");
-  // Two frames of padding in front, none behind: 5 + 2 - 2 outputs.
-  EXPECT_EQ(NameOfLine("--conv --dir=BWD_D mb1ic4id5ih6iw6oc6od5oh6ow6kd3kh3kw3pd2ph1pw1"),
-            "Conv3D/cpu/onednn/bwd_data/f32/n1c4d5h6w6k6t3r3s3_p2:0x1:1x1:1");
-  EXPECT_EQ(NameOfLine("--conv --stag=axb --dtag=axb id4ic4oc4kd1"),
-            "layout or algorithm of a 3-D convolution");
+  fakes::ExpectBenchmarks(kVolumes, "Conv3D/cpu/onednn/");
   std::mt19937 random(4);
   for (int i = 0; i < 300; ++i) {
     auto problem = RandomProblem(random, 9);
@@ -454,13 +449,12 @@ TEST(Conv3d, BenchdnnsLinesAreItsNamesAndBack) {
       axis.pad_after = axis.pad_before;
       axis.size += 2;  // the filter fits
     }
-    const auto name = "Conv3D/cpu/onednn/fwd/bf16/" + ToText(problem) + "/bias";
-    const auto line = ConvBenchdnn(ReadOnednnConv3dCase(workload::ParseBenchmarkName(name)));
-    ASSERT_FALSE(line) << "benchdnn has no inference with bias";
-    const auto trains = "Conv3D/cpu/onednn/fwd/bf16/" + ToText(problem) + "/training/bias";
-    const auto repro = ConvBenchdnn(ReadOnednnConv3dCase(workload::ParseBenchmarkName(trains)));
-    ASSERT_TRUE(repro);
-    ASSERT_EQ(NameOfLine(*repro), trains) << *repro;
+    const auto name = "Conv3D/cpu/onednn/fwd/bf16/" + ToText(problem);
+    const auto line = [&](const std::string& options) {
+      return ConvBenchdnn(ReadOnednnConv3dCase(workload::ParseBenchmarkName(name + options)));
+    };
+    ASSERT_FALSE(line("/bias")) << "benchdnn has no inference with bias";
+    ASSERT_EQ(fakes::BenchmarkOf(line("/training/bias").value()), name + "/training/bias");
   }
 }
 

@@ -70,12 +70,8 @@ TEST(AccessGpu, FindsTheRequestedDeviceOrExplainsWhyThereIsNone) {
   EXPECT_EQ(access.module, nullptr);
 }
 
-TEST(RegisterGpu, ItsBenchmarksReportTheReasonForAMissingGpuOrCudnn) {
-  RegisterGpu({nullptr, {}, Reason{"there is none today"}});
-  const auto workload =
-      workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c16h16w16k8r3s3_p1/cold");
-  EXPECT_EQ(workload.cache, workload::CacheState::kCold);
-  EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { workload.prepare({}); }), "there is none today");
+// The reason for a missing GPU is seen by tests/cli/test_gpu.py.
+TEST(RegisterGpu, ItsBenchmarksReportTheReasonForMissingCudnn) {
   RegisterGpu(Access("no_backends"));
   const auto lstm = workload::MakeWorkload("LSTM/gpu/cudnn/bwd/f32/t1n1i1h1");
   EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { lstm.prepare({}); }),

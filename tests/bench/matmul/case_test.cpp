@@ -315,27 +315,21 @@ TEST(MatmulBenchdnn, LinesReadBackAsTheSameBenchmarkOrAsAGradientsProduct) {
   std::mt19937 random(5);
   for (int i = 0; i < 5000; ++i) {
     const auto name = RandomForward(random);
-    const auto line = Line(name);
-    ASSERT_NE(line, "") << name;
-    const auto read = suites::ReadBenchdnn(line, "line");
-    ASSERT_EQ(read.size(), 1U) << line;
-    ASSERT_EQ(read[0].name, "Matmul/cpu/onednn/" + name) << line << ": " << read[0].reason;
+    ASSERT_EQ(fakes::BenchmarkOf(Line(name)), "Matmul/cpu/onednn/" + name) << Line(name);
   }
   for (const std::string direction : {"bwd_data", "bwd_weights"})
     for (const std::string order : {"", "_tA", "_tB", "_tAtB"}) {
       const auto matmul = Case(direction + "/f32/b3m4n5k6" + order);
-      const auto read = suites::ReadBenchdnn(MatmulBenchdnn(matmul).value(), "line");
-      ASSERT_EQ(read.size(), 1U);
+      const auto read = fakes::BenchmarkOf(MatmulBenchdnn(matmul).value());
       auto expected = ProductOf(matmul);
       expected.left.matrix = Matrix::kA;
       expected.right.matrix = Matrix::kB;
       expected.result = Matrix::kC;
-      EXPECT_EQ(ProductOf(ReadOnednnMatmulCase(workload::ParseBenchmarkName(read[0].name.value()))),
-                expected)
-          << *read[0].name;
+      EXPECT_EQ(ProductOf(ReadOnednnMatmulCase(workload::ParseBenchmarkName(read))), expected)
+          << read;
     }
   for (const std::string name : {"bwd_data/f32/m2n3k4/ip", "bwd_weights/bf16/m2n3k4/ip/bias"})
-    EXPECT_EQ(suites::ReadBenchdnn(Line(name), "line").at(0).name, "Matmul/cpu/onednn/" + name);
+    EXPECT_EQ(fakes::BenchmarkOf(Line(name)), "Matmul/cpu/onednn/" + name);
 }
 
 // Lines of benchdnn's own inputs (tests/benchdnn/inputs/matmul and ip of oneDNN 3.2), and others.
@@ -408,20 +402,16 @@ TEST(MatmulBenchdnn, ReadsForeignLinesOrGivesTheReason) {
   fakes::ExpectBenchmarks(kForeign, "Matmul/cpu/onednn/");
 }
 
-std::string BenchdnnReason(const std::string& line) {
-  return suites::ReadBenchdnn(line, "line").at(0).reason;
-}
-
 TEST(MatmulBenchdnn, WhatIsNoProblemHasAReason) {
-  EXPECT_THAT(BenchdnnReason("--matmul 10x30"), HasSubstr("expected MxK:KxN"));
-  EXPECT_THAT(BenchdnnReason("--matmul 10x30:20x20"), HasSubstr("the factors do not match"));
-  EXPECT_THAT(BenchdnnReason("--matmul 10x:30x20"), HasSubstr("expected a size"));
-  EXPECT_THAT(BenchdnnReason("--matmul 10x0:0x20"), HasSubstr("expected a size"));
-  EXPECT_THAT(BenchdnnReason("--matmul 2x10x30:30x20"), HasSubstr("the same number of dimensions"));
-  EXPECT_THAT(BenchdnnReason("--matmul 10x30:30x20q"), HasSubstr("expected the name"));
-  EXPECT_THAT(BenchdnnReason("--matmul --dir=FWD_I 1x1:1x1"),
-              HasSubstr("benchdnn's driver matmul"));
-  EXPECT_THAT(BenchdnnReason("--ip ic3"), HasSubstr("this problem lacks oc"));
+  for (const auto& [line, reason] : {std::pair("--matmul 10x30", "expected MxK:KxN"),
+                                     {"--matmul 10x30:20x20", "the factors do not match"},
+                                     {"--matmul 10x:30x20", "expected a size"},
+                                     {"--matmul 10x0:0x20", "expected a size"},
+                                     {"--matmul 2x10x30:30x20", "the same number of dimensions"},
+                                     {"--matmul 10x30:30x20q", "expected the name"},
+                                     {"--matmul --dir=FWD_I 1x1:1x1", "benchdnn's driver matmul"},
+                                     {"--ip ic3", "this problem lacks oc"}})
+    EXPECT_THAT(suites::ReadBenchdnn(line, "line").at(0).reason, HasSubstr(reason)) << line;
 }
 
 }  // namespace

