@@ -106,12 +106,6 @@ TEST(IdentifyNode, ANameThatIsNoFilesIsRefused) {
         << name;
 }
 
-TEST(ThisNode, SaysHowManyCpusItWasSpecified) {
-  const auto facts = ThisNode();
-  EXPECT_GE(facts.cpus_specified, 1);
-  EXPECT_GE(facts.cpus, facts.cpus_specified);
-}
-
 // Between the two 10 + 0 + 10 + 70 + 0 + 0 + 0 + 10 units passed, 10 of them stolen; guests' times,
 // the last two, are part of user and nice.
 TEST(StealShare, IsOfAllCpusTime) {

@@ -64,23 +64,6 @@ TEST(ReadCudnnConv2dCase, ChannelsLastAndTheHeuristicAreTheDefaultAndAnEngineHas
   EXPECT_EQ(CudnnRefusal("fwd/fp8/n1c16h8w8k16r3s3/best"), "accepted");
 }
 
-// In a program that has not opened the CUDA module.
-TEST(MakeWorkload, ReadsTheNamesOfCudnnWithoutCuda) {
-  for (const auto& backend : workload::AllBackends())
-    if (backend.library == "cudnn" && backend.prepare)
-      GTEST_SKIP() << "another test opened a module in this process";
-  const auto workload =
-      workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n16c64h112w112k64r3s3_s2p1/best/cold");
-  EXPECT_EQ(workload.cache, workload::CacheState::kCold);
-  EXPECT_THROW(workload.prepare({}), Unsupported);
-  EXPECT_THROW(
-      workload::MakeWorkload("LSTM/gpu/cudnn/bwd/tf32/t16n16i32h64/persist-static").prepare({}),
-      Unsupported);
-  EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n16"), BadInput);
-  EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f16/n1c8h8w8k8r3s3/nhwc"), BadInput);
-  EXPECT_THROW(workload::MakeWorkload("LSTM/gpu/cudnn/fwd/f16/t1n1i1h1"), BadInput);
-}
-
 using Four = std::array<int64_t, 4>;
 
 GraphSpec Spec(const std::string& rest) { return GraphOf(Read(rest)); }
