@@ -19,14 +19,14 @@ namespace {
 
 using fakes::Between;
 using testing::HasSubstr;
+using workload::ProductArrays, workload::ProductInputs;
 
 constexpr fakes::ConvLimits kSmallLimits = {
     .groups = 3, .images = 3, .channels = 3, .taps = 3, .places = 5, .steps = 3, .padding = 3};
 constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirection::kBackwardData,
                                      ProductDirection::kBackwardWeights};
 
-workload::ProductArrays<double> Arrays(const Conv2dProblem& p,
-                                       const workload::ProductInputs& inputs) {
+ProductArrays<double> Arrays(const Conv2dProblem& p, const ProductInputs& inputs) {
   auto arrays = ZeroArrays<double>(p);
   if (!inputs.source.empty())
     ForEachSource(p,
@@ -60,7 +60,7 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgreeWithCrossCorrelationByHand) {
   }
   // One channel 3x3 image 1..9, one filter 2x2 (1 2 / 3 4), no padding.
   const auto p = ParseConv2d("n1c1h3w3k1r2s2");
-  workload::ProductArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
+  ProductArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
   RunConv2dReference(p, ProductDirection::kForward, arrays);
   // Upper left: 1*1 + 2*2 + 3*4 + 4*5 = 37; one step right adds 1+2+3+4 = 10, down 30.
   EXPECT_THAT(arrays.destination, testing::ElementsAre(37, 47, 67, 77));
@@ -77,8 +77,7 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgreeWithCrossCorrelationByHand) {
   // Two groups of one channel each, row vectors of 4; filter taps two apart, stride 2, one zero on
   // the left: padded rows 0 1 2 3 4 and 0 5 6 7 8; outputs at 0 and 2: x0 a + x2 b, x2 a + x4 b.
   const auto q = ParseConv2d("n1c2h1w4k2r1s2_s1x2p0:0x1:0d1x2g2");
-  workload::ProductArrays<double> strided{
-      {0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
+  ProductArrays<double> strided{{0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
   RunConv2dReference(q, ProductDirection::kForward, strided);
   EXPECT_THAT(strided.destination, testing::ElementsAre(20, 42, 6000, 8600));
 }
@@ -117,7 +116,7 @@ Conv2dCase MadeCase(std::string_view problem, std::string_view type, bool full =
 }
 
 // Returns one forward output by definition, from its single element.
-double RightValue(const Conv2dCase& conv, const workload::ProductInputs& inputs, int64_t index) {
+double RightValue(const Conv2dCase& conv, const ProductInputs& inputs, int64_t index) {
   const auto& p = conv.problem;
   const int64_t filter = index / (delta::OutputRows(p) * delta::OutputColumns(p)) % p.k;
   double value = ResultOf(conv, inputs).element(index).value;
@@ -128,7 +127,7 @@ double RightValue(const Conv2dCase& conv, const workload::ProductInputs& inputs,
 }
 
 // A right result in the type.
-std::vector<float> RightOutput(const Conv2dCase& conv, const workload::ProductInputs& inputs) {
+std::vector<float> RightOutput(const Conv2dCase& conv, const ProductInputs& inputs) {
   std::vector<float> output;
   const auto& type = conv.types.destination;
   for (int64_t i = 0; i < SizesOf(conv).destination; ++i) {
@@ -142,14 +141,14 @@ std::vector<float> RightOutput(const Conv2dCase& conv, const workload::ProductIn
 
 struct Fixture {
   Conv2dCase conv;
-  workload::ProductInputs inputs;
+  ProductInputs inputs;
   std::vector<float> output;
 
   explicit Fixture(const Conv2dCase& which)
       : conv(which), inputs(workload::SeededInputs(conv, 1)), output(RightOutput(conv, inputs)) {}
   Fixture(std::string_view text, std::string_view type) : Fixture(MadeCase(text, type)) {}
 
-  workload::Verification Check() const { return workload::CheckOutput(conv, inputs, {output}, 1); }
+  workload::Verification Check() const { return CheckOutput(conv, inputs, {output}, 1); }
 };
 
 constexpr std::string_view kTypes[] = {"f32",     "bf16",    "f16",    "int8",        "u8s8s8",
@@ -177,16 +176,14 @@ TEST(CheckConv2d, FindsOneWrongOutputAmongAllAndAVariantThatWasNotDone) {
       wrong.*forget = false;
       auto inputs = right.inputs;
       if (forget == &Conv2dCase::bias) inputs.bias.clear();
-      EXPECT_FALSE(
-          workload::CheckOutput(right.conv, right.inputs, {RightOutput(wrong, inputs)}, 1).ok)
+      EXPECT_FALSE(CheckOutput(right.conv, right.inputs, {RightOutput(wrong, inputs)}, 1).ok)
           << type;
     }
     // A u8 result has no negative values that relu could take away.
     auto wrong = right.conv;
     if (!wrong.eltwise || type == "int8") continue;
     wrong.eltwise.reset();
-    EXPECT_FALSE(
-        workload::CheckOutput(right.conv, right.inputs, {RightOutput(wrong, right.inputs)}, 1).ok)
+    EXPECT_FALSE(CheckOutput(right.conv, right.inputs, {RightOutput(wrong, right.inputs)}, 1).ok)
         << type;
   }
 }
@@ -204,23 +201,23 @@ TEST(CheckConv2d, EveryBiasGradientCountsAndFpmathAllowsNarrowFactorsAndNoMore) 
     for (int64_t i = 0; i < 784; ++i) sum += inputs.destination.at(k * 784 + i);
     output.bias_gradient.push_back(sum);
   }
-  const auto found = workload::CheckOutput(conv, inputs, output, 1);
+  const auto found = CheckOutput(conv, inputs, output, 1);
   EXPECT_TRUE(found.ok) << found.max_error;
   EXPECT_THAT(found.how, testing::EndsWith(", 64 bias gradients"));
   output.bias_gradient.at(63) += 0.1;
-  EXPECT_FALSE(workload::CheckOutput(conv, inputs, output, 1).ok);
+  EXPECT_FALSE(CheckOutput(conv, inputs, output, 1).ok);
   auto small = MadeCase(kSmall, "f32");
   const auto plain = workload::SeededInputs(small, 1);
   auto narrow = plain;
   for (float& value : narrow.source) value = workload::RoundToBf16(value);
   for (float& value : narrow.weights) value = workload::RoundToBf16(value);
   auto rounded = RightOutput(small, narrow);
-  EXPECT_FALSE(workload::CheckOutput(small, plain, {rounded}, 1).ok);
+  EXPECT_FALSE(CheckOutput(small, plain, {rounded}, 1).ok);
   small.fpmath = "bf16";
-  EXPECT_TRUE(workload::CheckOutput(small, plain, {rounded}, 1).ok);
+  EXPECT_TRUE(CheckOutput(small, plain, {rounded}, 1).ok);
   // 72 products of size 1/4, each off by 2/256: 0.14 at most.
   rounded.at(31234) += 0.3F;
-  EXPECT_FALSE(workload::CheckOutput(small, plain, {rounded}, 1).ok);
+  EXPECT_FALSE(CheckOutput(small, plain, {rounded}, 1).ok);
 }
 
 TEST(CheckConv2d, FindsAMissingProductAConstantFactorAndErrorsAtTheBorderInASample) {
@@ -303,15 +300,14 @@ TEST(CheckConv2d, AllowsFactorsCutToTf32WhereTheyMayBe) {
   for (auto* tensor : {&cut.source, &cut.weights})
     for (float& value : *tensor) value = CutToTf32(value);
   const auto output = RightOutput(conv, cut);
-  EXPECT_FALSE(workload::CheckOutput(conv, inputs, {output}, 1).ok);
+  EXPECT_FALSE(CheckOutput(conv, inputs, {output}, 1).ok);
   conv.fpmath = "tf32";
-  EXPECT_FALSE(
-      workload::CheckOutput(conv, inputs, {output}, 1).ok);  // rounding would have done better
+  EXPECT_FALSE(CheckOutput(conv, inputs, {output}, 1).ok);  // rounding would have done better
   conv.fpmath = "tf32-truncated";
-  EXPECT_TRUE(workload::CheckOutput(conv, inputs, {output}, 1).ok);
+  EXPECT_TRUE(CheckOutput(conv, inputs, {output}, 1).ok);
   for (auto* tensor : {&cut.source, &cut.weights})
     for (float& value : *tensor) value = workload::RoundToBf16(value);
-  EXPECT_FALSE(workload::CheckOutput(conv, inputs, {RightOutput(conv, cut)}, 1).ok);
+  EXPECT_FALSE(CheckOutput(conv, inputs, {RightOutput(conv, cut)}, 1).ok);
 }
 
 Conv3dProblem RandomProblem(std::mt19937& random, int64_t most) {

@@ -13,6 +13,7 @@
 namespace dlroof::model {
 namespace {
 
+using fakes::RefusalOf, record::RunFile;
 using testing::ElementsAre, testing::HasSubstr, testing::StartsWith, testing::AllOf, testing::Not;
 
 std::string Text(const ModelReport& report) {
@@ -31,12 +32,12 @@ machine::Machine Measured(const std::string& name) {
   return machine;
 }
 
-record::RunFile RunOn(const std::vector<machine::Machine>& machines) {
-  return record::RunFile{.machines = machines};
+RunFile RunOn(const std::vector<machine::Machine>& machines) {
+  return RunFile{.machines = machines};
 }
 
 std::string Refusal(const GpuChoice& choice) {
-  return fakes::RefusalOf([&] { ChosenGpu(choice); });
+  return RefusalOf([&] { ChosenGpu(choice); });
 }
 
 TEST(WithCeilings, ValidatedAndSpecifiedRatesReplaceTheParameters) {
@@ -58,7 +59,7 @@ TEST(WithCeilings, ValidatedAndSpecifiedRatesReplaceTheParameters) {
   EXPECT_EQ(gpu.launch_seconds, 3e-6);
   EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "measured on a V100, 2026-01-01");
   machine.device = "cpu";
-  EXPECT_THAT(fakes::RefusalOf([&] { WithCeilings(v100, machine); }), HasSubstr("is of a cpu"));
+  EXPECT_THAT(RefusalOf([&] { WithCeilings(v100, machine); }), HasSubstr("is of a cpu"));
   auto noisy = Measured("a V100");
   noisy.by_threads[1].flops["fp32.vector"] = {.per_second = 1e12, .how = "fake"};
   const auto as_it_was = WithCeilings(v100, noisy);
@@ -135,8 +136,7 @@ TEST(LayersOfSuites, EachProblemOnceWithItsCountAndTheBatchAskedFor) {
   EXPECT_EQ(calls, 155);
   choice.direction = ProductDirection::kBackwardData;
   EXPECT_EQ(LayersOfSuites({"alexnet"}, choice)[0].layers.size(), 4U);  // none of the first layer
-  EXPECT_THAT(fakes::RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }),
-              HasSubstr("suite 'gnmt' has no"));
+  EXPECT_THAT(RefusalOf([] { LayersOfSuites({"gnmt"}, {}); }), HasSubstr("suite 'gnmt' has no"));
 }
 
 TEST(Rescaled, ChangesResourcesAndTileAndRefusesInOneSentence) {
@@ -154,8 +154,7 @@ TEST(Rescaled, ChangesResourcesAndTileAndRefusesInOneSentence) {
       {"tile=128x64x8", "expected MxN"},        {"dram=nan", "expected"},
       {"dram=1e9", "factor from 1/64 to 64"}};
   for (const auto& [text, reason] : cases)
-    EXPECT_THAT(fakes::RefusalOf([&, text = text] { Rescaled(V100(), text); }), HasSubstr(reason))
-        << text;
+    EXPECT_THAT(RefusalOf([&, text = text] { Rescaled(V100(), text); }), HasSubstr(reason)) << text;
 }
 
 TEST(Predict, SumsCallsAndNamesWhatBoundsThem) {
@@ -219,13 +218,10 @@ TEST(ParseSweep, EveryStepEndsOrIsRefusedInOneSentence) {
       {"dram=1:2:1,dram=1:2:1", "two different ones"},
       {"dram=1:2:1,l2=1:2:1,l1=1:2:1", "two different ones"}};
   for (const auto& [text, reason] : cases)
-    EXPECT_THAT(fakes::RefusalOf([&, text = text] { ParseSweep(text); }), HasSubstr(reason))
-        << text;
+    EXPECT_THAT(RefusalOf([&, text = text] { ParseSweep(text); }), HasSubstr(reason)) << text;
 }
 
-record::RunFile GpuRun() {
-  return record::ReadRunFile(fakes::TestData("v100_gpu_run.json"), std::cerr);
-}
+RunFile GpuRun() { return record::ReadRunFile(fakes::TestData("v100_gpu_run.json"), std::cerr); }
 
 TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsCountersAndTracedTiles) {
   const auto group = LayersOfRunFile(GpuRun(), "run.json");
@@ -236,7 +232,7 @@ TEST(LayersOfRunFile, TakesTheGpusConvolutionsWithKernelsCountersAndTracedTiles)
   const auto predicted = Predict(group, V100());
   EXPECT_EQ(predicted.layers[0].prediction.tile_from, "kernel name");
   EXPECT_EQ(predicted.layers[1].prediction.tile_from, "rule");
-  EXPECT_THAT(fakes::RefusalOf([] { LayersOfRunFile(record::RunFile{}, "x.json"); }),
+  EXPECT_THAT(RefusalOf([] { LayersOfRunFile(RunFile{}, "x.json"); }),
               HasSubstr("x.json: the file has no convolution of a GPU"));
   // cuDNN's algorithm is an engine's number; CUPTI names the kernels.
   auto run = GpuRun();
@@ -287,7 +283,7 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasonsOrRefusesWithTheFirst) {
   EXPECT_EQ(json.at("not_predicted").at(3).at("reason"), group.not_predicted[3].reason);
   auto empty = LayersOfRunFile(GpuRun(), "run.json");
   for (auto& layer : empty.layers) layer.question.type = "f64";
-  EXPECT_THAT(fakes::RefusalOf([&] { OnlyPredicted(empty, V100().gpu); }),
+  EXPECT_THAT(RefusalOf([&] { OnlyPredicted(empty, V100().gpu); }),
               AllOf(StartsWith("run.json: none of its GPU convolutions"),
                     HasSubstr(empty.layers[0].name + ": the model has no type 'f64'")));
 }
@@ -388,7 +384,7 @@ TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
 }
 
 TEST(FigureScript, NeedsSomethingToDraw) {
-  EXPECT_THAT(fakes::RefusalOf([] { FigureScript({.base = V100()}, "svg"); }),
+  EXPECT_THAT(RefusalOf([] { FigureScript({.base = V100()}, "svg"); }),
               HasSubstr("--scale or --sweep"));
 }
 
