@@ -222,8 +222,7 @@ std::vector<double> Result(const AttentionProblem& p, const Tensors& in) {
 std::vector<double> RightResult(const AttentionProblem& p, std::string_view type,
                                 const Tensors& in) {
   const auto o = Result(p, in);
-  const auto stored = workload::Encoded({o.begin(), o.end()}, type);
-  const auto rounded = workload::Decoded(stored, type);
+  const auto rounded = workload::Decoded(workload::Encoded({o.begin(), o.end()}, type), type);
   return {rounded.begin(), rounded.end()};
 }
 

@@ -143,8 +143,7 @@ TEST(Rescaled, ChangesResourcesAndTileAndRefusesInOneSentence) {
   const auto design = Rescaled(V100(), "sm=2,dram=1.5,tile=256x128");
   EXPECT_EQ(design.gpu.sms, 160);
   EXPECT_DOUBLE_EQ(design.gpu.dram_bytes_per_second, 1.5 * V100().gpu.dram_bytes_per_second);
-  ASSERT_TRUE(design.tile);
-  EXPECT_EQ(design.tile->m, 256);
+  EXPECT_EQ(design.tile.value().m, 256);
   EXPECT_EQ(design.tile->n, 128);
   const std::pair<const char*, const char*> cases[] = {
       {"dram", "expected RESOURCE=FACTOR"},     {"", "expected RESOURCE=FACTOR"},
@@ -326,8 +325,7 @@ TEST(SetPredictions, MakesARunFileThatHoldsThem) {
   SetPredictions(report.groups[0], report.base.gpu, *report.run);
   std::ostringstream warnings;
   const auto read = record::ParseRunFile(ToJson(report).dump(), "x", warnings);
-  const auto original = GpuRun();
-  ASSERT_EQ(read.records.size(), original.records.size());
+  ASSERT_EQ(read.records.size(), GpuRun().records.size());
   int predicted = 0;
   for (const auto& record : read.records) {
     if (!record.prediction) continue;

@@ -69,9 +69,8 @@ TEST(Runner, LooksAtTheCoreOfEachThread) {
   for (const auto& record : alone) {
     ASSERT_EQ(record.repetitions.size(), 2) << record.name;
     for (const auto& repetition : record.repetitions) {
-      ASSERT_TRUE(repetition.core_share) << record.name;
-      EXPECT_GT(*repetition.core_share, 1e-2) << record.name;
-      EXPECT_LE(*repetition.core_share, 1) << record.name;
+      EXPECT_GT(repetition.core_share.value(), 1e-2) << record.name;
+      EXPECT_LE(repetition.core_share.value(), 1) << record.name;
     }
   }
 }
@@ -332,25 +331,25 @@ TEST(RunnerEnergy, AColdCallAndAMachineWithoutCountersHaveNoneButAGpuItsOwn) {
   const auto on_gpu = fakes::RecordOf(
       fakes::FakeWorkload(workload::ParseBenchmarkName("Fake/gpu/none/fwd/f32/n1")), {},
       {.open_gpu = fakes::OpenWith(TakesWatts<500>), .energy = {.cpu = energy::EnergyMeter{}}});
-  ASSERT_TRUE(on_gpu.energy);
-  EXPECT_GE(on_gpu.energy->window_seconds, 2);
+  EXPECT_GE(on_gpu.energy.value().window_seconds, 2);
 }
 
 TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwnAndAGpuThatCannotBeOpenedOrDoesNotTellHasNone) {
   runner::GpuTimer gpu(fakes::OpenWith(TakesWatts<70>), {});
-  const auto idle = IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, gpu);
+  const EnergyPass runs{.cpu = energy::EnergyMeter{}, .gpu_runs = true};
+  const auto idle = IdlePowersOf(runs, gpu);
   EXPECT_FALSE(idle.cpu);
-  ASSERT_TRUE(idle.gpu);
+  const auto power = idle.gpu.value();
   // A pause between a reading of the counter and one of the clock is in the seconds alone.
-  EXPECT_GT(idle.gpu->watts, 70 / 2);
-  EXPECT_LT(idle.gpu->watts, 70 * 1.001);
-  EXPECT_EQ(idle.gpu->from, "nvml");
-  EXPECT_GE(idle.gpu->seconds, 2);
+  EXPECT_GT(power.watts, 70 / 2);
+  EXPECT_LT(power.watts, 70 * 1.001);
+  EXPECT_EQ(power.from, "nvml");
+  EXPECT_GE(power.seconds, 2);
   runner::GpuTimer lost(
       []() -> std::shared_ptr<gpu::GpuClock> { throw std::runtime_error("no GPU"); }, {});
-  EXPECT_FALSE(IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, lost).gpu);
+  EXPECT_FALSE(IdlePowersOf(runs, lost).gpu);
   runner::GpuTimer silent(fakes::OpenFake, {});
-  EXPECT_FALSE(IdlePowersOf({.cpu = energy::EnergyMeter{}, .gpu_runs = true}, silent).gpu);
+  EXPECT_FALSE(IdlePowersOf(runs, silent).gpu);
   bool opened = false;
   runner::GpuTimer unused(fakes::OpenWith([&](fakes::FakeClock&) { opened = true; }), {});
   IdlePowersOf({.cpu = energy::EnergyMeter{}}, unused);
@@ -375,7 +374,7 @@ struct Seen {
   std::vector<ExplainPart> parts;  // begun
   std::vector<double> folded;      // distinct bytes for which a folded call was prepared
   int prepared = 0;
-  std::optional<ParallelTime> profile;
+  ParallelTime profile;
 };
 
 workload::PreparedCall CallOf(const std::string& algorithm, Seen& seen) {
@@ -424,7 +423,7 @@ class ExplainCallTest : public testing::Test {
     ExplainCall(
         workload, {.threads = 2}, options, budget,
         [&](ExplainPart part) { seen.parts.push_back(part); }, watched);
-    seen.profile = watched.Mean();
+    seen.profile = watched.Mean().value();
     return seen;
   }
 
@@ -440,19 +439,17 @@ TEST_F(ExplainCallTest, MeasuresOneThreadThenNearAndFarTensors) {
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded, ExplainPart::kNearAndFar));
   ASSERT_EQ(seen.folded.size(), 2);
   EXPECT_EQ(std::ranges::max(seen.folded), std::numeric_limits<double>::infinity());
-  ASSERT_TRUE(seen.profile);
-  EXPECT_GT(seen.profile->single_thread_seconds.value(), 0);
-  EXPECT_NE(seen.profile->instructions.has_value(), seen.profile->instructions_reason.has_value());
-  EXPECT_GT(seen.profile->near_seconds.value(), 0);
-  EXPECT_GT(seen.profile->far_seconds.value(), 0);
+  EXPECT_GT(seen.profile.single_thread_seconds.value(), 0);
+  EXPECT_NE(seen.profile.instructions.has_value(), seen.profile.instructions_reason.has_value());
+  EXPECT_GT(seen.profile.near_seconds.value(), 0);
+  EXPECT_GT(seen.profile.far_seconds.value(), 0);
 }
 
 TEST_F(ExplainCallTest, MeasuresNothingWithoutTime) {
   const auto seen = Explained({.limit_seconds = 25}, cpu::Budget(0));
   EXPECT_EQ(seen.prepared, 0);
   EXPECT_THAT(seen.parts, IsEmpty());
-  ASSERT_TRUE(seen.profile) << "the profile of the regions stays";
-  EXPECT_FALSE(seen.profile->single_thread_seconds);
+  EXPECT_FALSE(seen.profile.single_thread_seconds) << "the profile of the regions stays";
 }
 
 // The clock jumps past the limit when the call on one thread is prepared.
@@ -461,18 +458,15 @@ TEST_F(ExplainCallTest, StopsWhenTheTimeIsOver) {
   const cpu::Budget budget(10, 20, {[&] { return now; }, [] { return 0.0; }});
   const auto seen = Explained(kLimited, budget, "fake", [&] { now = 21; });
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
-  ASSERT_TRUE(seen.profile);
-  EXPECT_GT(seen.profile->single_thread_seconds.value(), 0) << "one try at least";
-  EXPECT_FALSE(seen.profile->near_seconds);
+  EXPECT_GT(seen.profile.single_thread_seconds.value(), 0) << "one try at least";
+  EXPECT_FALSE(seen.profile.near_seconds);
 }
 
 TEST_F(ExplainCallTest, AnotherAlgorithmOnOneThreadIsNotCompared) {
   const auto seen = Explained(kLimited, cpu::Budget(1e6), "other");
   EXPECT_THAT(seen.parts, ElementsAre(ExplainPart::kSingleThreaded));
-  ASSERT_TRUE(seen.profile);
-  EXPECT_FALSE(seen.profile->single_thread_seconds);
-  EXPECT_FALSE(seen.profile->instructions);
-  EXPECT_EQ(seen.profile->instructions_reason.value().text,
+  EXPECT_FALSE(seen.profile.single_thread_seconds || seen.profile.instructions);
+  EXPECT_EQ(seen.profile.instructions_reason.value().text,
             "on one thread the library uses another algorithm (other)");
 }
 
@@ -536,12 +530,9 @@ TEST(ProgressLine, IsReadAsItWasWrittenAndOfAnotherFormIsNoProgress) {
   ASSERT_EQ(line.back(), '\n');
   line.pop_back();
   EXPECT_EQ(line.find('\n'), std::string::npos) << "one line";
-  const auto read = ParseProgressLine(line);
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->step, 3);
-  EXPECT_EQ(read->steps, 8);
-  EXPECT_EQ(read->text, "a \"b\"\nc");
-  EXPECT_EQ(read->eta_seconds, 1.5);
+  const auto read = ParseProgressLine(line).value();
+  EXPECT_EQ(std::tuple(read.step, read.steps, read.text), std::tuple(3, 8, "a \"b\"\nc"));
+  EXPECT_EQ(read.eta_seconds, 1.5);
   for (const auto* other : {"", "ready", "{}", "[1, 2]", R"({"step": "x", "steps": 2})"})
     EXPECT_FALSE(ParseProgressLine(other)) << other;
 }

@@ -37,8 +37,7 @@ TEST(RerunCheck, RetractsWhatAnotherProcessDoesNotShow) {
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("ambiguous", "faster", "same"));
   EXPECT_EQ(result.rows[0].reason, "slower in NEW, but not when measured again (again.json)");
   EXPECT_EQ(result.exit_code, 0);
-  ASSERT_TRUE(result.rerun);
-  EXPECT_EQ(result.rerun->retracted, 1);
+  EXPECT_EQ(result.rerun.value().retracted, 1);
   EXPECT_EQ(result.rerun->unknown, 0);
   EXPECT_EQ(result.count.at(statistics::Verdict::kAmbiguous), 1);
 }
@@ -63,8 +62,7 @@ TEST(RerunCheck, WorksWithStoredRunsToo) {
   auto result = CompareWithStored(stored, contender, options);
   Confirm(again, result);
   EXPECT_THAT(fakes::Verdicts(result), ElementsAre("slower", "ambiguous", "ambiguous", "-gone"));
-  ASSERT_TRUE(result.rerun);
-  EXPECT_EQ(result.rerun->retracted, 2);
+  EXPECT_EQ(result.rerun.value().retracted, 2);
 }
 
 TEST(RerunCheck, IsOfTheSameBuildElseRefused) {
