@@ -38,10 +38,9 @@ TEST(Conv2dOnednn, VariantsAgreeWithTheReference) {
   const std::string variants =
       "fwd/f32/@/training fwd/f32/@/bias fwd/f32/@/training/bias fwd/f32/@/relu "
       "fwd/f32/@/bias/relu fwd/f32/@/nchw fwd/f32/@/nhwc bwd_data/f32/@/nhwc "
-      "bwd_weights/f32/@/nchw bwd_weights/f32/@/bias bwd_weights/f32/@/bias/nhwc "
-      "fwd/f32/@/auto fwd/f32/@/fpmath-bf16 fwd/f32/@/fpmath-any "
-      "bwd_weights/f32/@/fpmath-tf32 fwd/int8/@/scales fwd/int8/@/bias "
-      "fwd/int8/@/bias/relu/scales fwd/u8s8s8/@/bias/relu fwd/s8s8f32/@ "
+      "bwd_weights/f32/@/nchw bwd_weights/f32/@/bias bwd_weights/f32/@/bias/nhwc fwd/f32/@/auto "
+      "fwd/f32/@/fpmath-bf16 fwd/f32/@/fpmath-any bwd_weights/f32/@/fpmath-tf32 fwd/int8/@/scales "
+      "fwd/int8/@/bias fwd/int8/@/bias/relu/scales fwd/u8s8s8/@/bias/relu fwd/s8s8f32/@ "
       "fwd/s8s8f32/@/relu/scales fwd/s8s8s8/@ fwd/s8s8u8/@/bias/scales fwd/u8s8s32/@ "
       "fwd/bf16/@/bias/relu fwd/bf16bf16f32/@ bwd_data/f32bf16bf16/@ "
       "bwd_weights/bf16f32bf16/@/bias";
