@@ -1,12 +1,15 @@
+// What is measured again, and when enough is measured.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
 
 #include "baselines/compare/write_comparison.h"
+#include "baselines/statistics/shift.h"
 #include "bench/supervise/supervise.h"
 #include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
-#include "tests/fakes/verdicts.h"
 
 namespace dlroof::supervise {
 namespace {
@@ -84,6 +87,64 @@ TEST(RerunCheck, IsSuggestedIfSomethingMoved) {
   EXPECT_THAT(remarks, Not(Contains(asks)));
   EXPECT_THAT(remarks, Contains("checked against again.json: 1 slower or faster only in NEW, 0 "
                                 "without enough times there"));
+}
+
+// When a comparison of two programs has enough blocks.
+
+using statistics::kLooks, statistics::MeasureSequentialShift;
+
+enum class Said { kSame, kSlower, kFaster, kNothing };
+
+// A comparison as `dlroof run --ab` makes it: a look at each of kLooks until it is settled. Blocks
+// scatter by Student's t with 3 degrees of freedom, so that some are outliers.
+Said Compared(double log_ratio, double scatter, const StopRule& rule, std::mt19937& engine) {
+  std::student_t_distribution<double> noise(3);
+  std::vector<double> blocks;
+  for (const int look : kLooks) {
+    while (static_cast<int>(blocks.size()) < look)
+      blocks.push_back(log_ratio + scatter * noise(engine));
+    const auto paired = MeasureSequentialShift(blocks);
+    if (!IsSettled(*paired, rule)) continue;
+    const double bound = std::log1p(rule.min_effect);
+    if (std::abs(paired->log_ratio) <= bound) return Said::kSame;
+    return paired->log_ratio > 0 ? Said::kSlower : Said::kFaster;
+  }
+  return Said::kNothing;
+}
+
+int Count(Said wanted, double log_ratio, double scatter, const StopRule& rule) {
+  std::mt19937 engine(1);
+  int count = 0;
+  for (int i = 0; i < 1000; ++i)
+    count += Compared(log_ratio, scatter, rule, engine) == wanted ? 1 : 0;
+  return count;
+}
+
+TEST(Sequential, SettlesWhenNoOtherBenchmarkCanTakeItBack) {
+  // 0.0098 of at most 0.01 for one benchmark; of 20, the control of false discoveries may ask for
+  // 0.05 / 20.
+  const auto paired = *MeasureSequentialShift(std::vector<double>(10, 0.05));
+  EXPECT_TRUE(IsSettled(paired, {1, 0.02}));
+  EXPECT_FALSE(IsSettled(paired, {20, 0.02}));
+  EXPECT_TRUE(IsSettled(*MeasureSequentialShift(std::vector<double>(14, 0.05)), {20, 0.02}));
+}
+
+TEST(Sequential, SettlesWhenTheIntervalLiesWithinTheMinimumEffect) {
+  const auto paired = *MeasureSequentialShift(std::vector<double>(10, 0.015));
+  EXPECT_TRUE(IsSettled(paired, {20, 0.02}));
+  EXPECT_FALSE(IsSettled(paired, {20, 0.01}));
+}
+
+TEST(Sequential, FiveLooksRaiseNoMoreThanOneFalseAlarmInAHundred) {
+  // So noisy that the minimum effect keeps nothing out. 1 % of 1000, and 2.6 deviations of that
+  // count.
+  const StopRule rule{1, 0.001};
+  EXPECT_LE(Count(Said::kSlower, 0, 0.05, rule) + Count(Said::kFaster, 0, 0.05, rule), 18);
+}
+
+TEST(Sequential, FindsFivePercentInBlocksThatScatterByOnePercent) {
+  EXPECT_GE(Count(Said::kSlower, std::log(1.05), 0.01, {8, 0.02}), 990);
+  EXPECT_GE(Count(Said::kSame, 0, 0.01, {8, 0.02}), 950);
 }
 
 }  // namespace
