@@ -41,7 +41,7 @@ AttentionProblem RandomProblem(std::mt19937& random) {
     if (random() % 2 == 0) p.window = size(9);
     if (random() % 2 == 0)
       for (int64_t i = 0; i < p.b; ++i) p.lengths.push_back(size(p.k));
-    if (fakes::RefusalOf([&] { ParseAttention(ToText(p)); }) == "accepted") return p;
+    if (fakes::RefusalOf(ParseAttention, ToText(p), 0) == "accepted") return p;
   }
 }
 
@@ -71,7 +71,7 @@ TEST(Attention, TextAndProblemAreInverse) {
 
 TEST(Attention, RefusesWithTheColumnAlsoInTheWholeName) {
   const auto refusal = [](std::string_view text) {
-    return fakes::RefusalOf([&] { ParseAttention(text, 10); });
+    return fakes::RefusalOf(ParseAttention, text, 10);
   };
   for (const auto& [text, reason] :
        {std::pair("h1b1", "column 11: expected 'b', got 'h'"),
@@ -108,9 +108,7 @@ TEST(Attention, RefusesWithTheColumnAlsoInTheWholeName) {
         {"Attention/gpu/cudnn/fwd/f32/b1h1q1k1d1", "expected a type (f16, bf16, fp8)"},
         {"Attention/gpu/cudnn/bwd/f16/b1h1q1k1d1/page16", "column 40"},
         {"Attention/gpu/cudnn/fwd/f16/b1h1q1k1d1/page16/training", "column 47"}})
-    EXPECT_THAT(fakes::RefusalOf([&, text = name] { workload::MakeWorkload(text); }),
-                HasSubstr(reason))
-        << name;
+    EXPECT_THAT(fakes::RefusalOf(workload::MakeWorkload, name), HasSubstr(reason)) << name;
 }
 
 // FLOPs and bytes of 200 random problems by asking for each pair whether the query sees the key.

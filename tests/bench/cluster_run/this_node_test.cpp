@@ -175,10 +175,9 @@ TEST(LaunchScript, TextBecomesNoCommandAndItSaysWhatIsRequested) {
   EXPECT_THAT(script, Not(HasSubstr("{{")));
   auto request = Request();
   request.options = {"rm -rf /"};
-  EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }),
-              HasSubstr("expected an option of sbatch"));
+  EXPECT_THAT(fakes::RefusalOf(LaunchScript, request), HasSubstr("expected an option of sbatch"));
   request.options = {"--comment=a\nrm -rf /"};
-  EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }), HasSubstr("control character"));
+  EXPECT_THAT(fakes::RefusalOf(LaunchScript, request), HasSubstr("control character"));
   auto plain = Request();
   EXPECT_THAT(LaunchScript(plain),
               AllOf(HasSubstr("\nvisits=0 "), HasSubstr("\ngpus=0 "),
@@ -209,7 +208,7 @@ TEST(LaunchScript, AProcessForEachGpuSeesThatOneAloneAndMeasuresNothingElse) {
   for (const char* device :
        {"--dlroof_device=auto", "--dlroof_device=cpu", "--dlroof_device=gpu1"}) {
     request.arguments = {device};
-    EXPECT_THAT(fakes::RefusalOf([&] { LaunchScript(request); }),
+    EXPECT_THAT(fakes::RefusalOf(LaunchScript, request),
                 HasSubstr("expected --dlroof_device=gpu, not --dlroof_device="));
   }
 }

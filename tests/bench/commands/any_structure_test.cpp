@@ -264,7 +264,7 @@ TEST_F(HistoriesOfAnyStructure, AreReadOrRefused) {
 
 TEST(NameMap, SaysWhichLineIsWrong) {
   const auto refusal = [](const std::string& text) {
-    return fakes::RefusalOf([&] { ParseNameMap(text, "map.txt"); });
+    return fakes::RefusalOf(ParseNameMap, text, "map.txt");
   };
   EXPECT_THAT(refusal("# both\na b\n\nc\n"), HasSubstr("map.txt:4: expected 'base-name new-name'"));
   EXPECT_THAT(refusal("a b c\n"), HasSubstr("map.txt:1:"));

@@ -22,7 +22,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string ProblemRefusal(const std::string& text, int column_offset = 0) {
-  return fakes::RefusalOf([&] { ParseConv2d(text, column_offset); });
+  return fakes::RefusalOf(ParseConv2d, text, column_offset);
 }
 
 void Refuses(const std::string& text, const std::string& reason) {
@@ -107,9 +107,7 @@ Conv2dCase Case(const std::string& name) {
   return ReadOnednnConv2dCase(workload::ParseBenchmarkName("Conv2D/cpu/onednn/" + name));
 }
 
-std::string CaseRefusal(const std::string& name) {
-  return fakes::RefusalOf([&] { Case(name); });
-}
+std::string CaseRefusal(const std::string& name) { return fakes::RefusalOf(Case, name); }
 
 void CaseRefuses(const std::string& name, const std::string& reason) {
   EXPECT_THAT(CaseRefusal(name), HasSubstr(reason)) << name;

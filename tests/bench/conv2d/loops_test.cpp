@@ -417,7 +417,7 @@ TEST(Conv3d, FlopsElementsAndSizesAreThoseOfTheDefinition) {
   EXPECT_EQ(sizes.destination, 2 * 6 * 5 * 6 * 6);  // 5 + 2 - 2 frames
   EXPECT_EQ(sizes.terms, 2 * 3 * 2);
   const auto refusal = [](const std::string& text) {
-    return fakes::RefusalOf([&] { ParseConv3d(text, 10); });
+    return fakes::RefusalOf(ParseConv3d, text, 10);
   };
   EXPECT_THAT(refusal("n1c1d2h4w4k1t3r1s1"),
               HasSubstr("column 11: the filter spans 3 frames but the padded volume has 2"));

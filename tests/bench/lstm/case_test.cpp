@@ -28,7 +28,7 @@ constexpr LstmDirection kTraining = LstmDirection::kForwardTraining;
 constexpr LstmDirection kBackward = LstmDirection::kBackward;
 
 std::string Refusal(const std::string& text, int column_offset = 0) {
-  return fakes::RefusalOf([&] { ParseLstmProblem(text, column_offset); });
+  return fakes::RefusalOf(ParseLstmProblem, text, column_offset);
 }
 
 // There are two operations per multiply-add, independent of how the products are split.
@@ -306,9 +306,7 @@ CudnnLstmCase Read(const std::string& rest) {
   return ReadCudnnLstmCase(workload::ParseBenchmarkName("LSTM/gpu/cudnn/" + rest));
 }
 
-std::string CudnnRefusal(const std::string& rest) {
-  return fakes::RefusalOf([&] { Read(rest); });
-}
+std::string CudnnRefusal(const std::string& rest) { return fakes::RefusalOf(Read, rest); }
 
 TEST(ReadCudnnLstmCase, NamesAlgorithmAndTypeAndRefusesWhatCannotBe) {
   const auto plain = Read("fwd_inference/f32/t16n16i32h64");
@@ -341,14 +339,14 @@ TEST(RequireRnnType, Bf16IsThereFromVersion913OnAndWhatWouldSilentlyBeAnotherTyp
   EXPECT_NO_THROW(RequireRnnType("f32", 90800));
   EXPECT_NO_THROW(RequireRnnType("f16", 90800));
   EXPECT_NO_THROW(RequireRnnType("bf16", 91300));
-  EXPECT_EQ(fakes::RefusalOf<Unsupported>([] { RequireRnnType("bf16", 91200); }),
+  EXPECT_EQ(fakes::RefusalOf<Unsupported>(RequireRnnType, "bf16", 91200),
             "LSTMs in bf16 need cuDNN 9.13.0 or newer, this is 9.12.0");
   EXPECT_NO_THROW(RequireRnnUnit("f32", 60));
   EXPECT_NO_THROW(RequireRnnUnit("f16", 75));
   EXPECT_NO_THROW(RequireRnnUnit("tf32", 80));
   EXPECT_THROW(RequireRnnUnit("f16", 61), Unsupported);
   EXPECT_THROW(RequireRnnUnit("bf16", 75), Unsupported);
-  EXPECT_EQ(fakes::RefusalOf<Unsupported>([] { RequireRnnUnit("tf32", 75); }),
+  EXPECT_EQ(fakes::RefusalOf<Unsupported>(RequireRnnUnit, "tf32", 75),
             "tf32 needs compute capability 8.0, this GPU has 7.5");
 }
 

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 // The built-in suites of matrix products, against what is published about their models.
 
 std::string ProblemRefusal(std::string_view text) {
-  return fakes::RefusalOf([&] { ParseMatmul(text, 10); });
+  return fakes::RefusalOf(ParseMatmul, text, 10);
 }
 
 TEST(MatmulProblem, ReadsWhatItWritesAndRefusesWithTheColumnAndWhatLeaves64Bits) {
@@ -52,9 +52,7 @@ MatmulCase Case(const std::string& name) {
   return ReadOnednnMatmulCase(workload::ParseBenchmarkName("Matmul/cpu/onednn/" + name));
 }
 
-std::string Refusal(const std::string& name) {
-  return fakes::RefusalOf([&] { Case(name); });
-}
+std::string Refusal(const std::string& name) { return fakes::RefusalOf(Case, name); }
 
 TEST(MatmulCase, ReadsEveryOptionAndRefusesWithTheColumnInTheWholeName) {
   const auto matmul = Case("fwd/u8s8f32/m1n2k3/ip/training/bias/relu/scales/fpmath-bf16");
@@ -160,9 +158,7 @@ TEST(CublasltName, HasItsTypesAndOptionsAndIsKnownInEveryBuild) {
   EXPECT_EQ(ProductSpecOf(CublasltCase("fwd/s8s8s32/m1n2k3")).result.type, "s32");
   EXPECT_EQ(PipeOf("f32"), "fp32.vector");
   EXPECT_EQ(PipeOf("bf16"), "bf16.matrix");
-  const auto refusal = [](const std::string& name) {
-    return fakes::RefusalOf([&] { CublasltCase(name); });
-  };
+  const auto refusal = [](const std::string& name) { return fakes::RefusalOf(CublasltCase, name); };
   // Matmul/gpu/cublaslt/ is 20 characters long.
   EXPECT_THAT(refusal("fwd/int8/m1n2k3"), HasSubstr("column 25: expected a type (f32, tf32, "));
   EXPECT_THAT(refusal("fwd/f16/m1n2k3/ip"), HasSubstr("column 36"));

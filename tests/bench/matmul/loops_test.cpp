@@ -262,7 +262,7 @@ TEST(GroupedMatmul, ProblemAndTextAreInverseRowsAreSpreadAndWorkIsThatOfTheRows)
     ASSERT_EQ(ParseGrouped(ToText(problem)), problem) << ToText(problem);
   }
   const auto refusal = [](const std::string& text) {
-    return fakes::RefusalOf([&] { ParseGrouped(text, 10); });
+    return fakes::RefusalOf(ParseGrouped, text, 10);
   };
   EXPECT_THAT(refusal("g2m2n2k2_zipf"), HasSubstr("column 24: expected a seed"));
   EXPECT_THAT(refusal("g2m2n2k2_z1"), HasSubstr("column 19: expected '_zipf'"));
@@ -335,9 +335,7 @@ MatmulCase Case(const std::string& name) {
 
 const std::string kFp8 = "e4m3e4m3bf16/", kFp4 = "e2m1e2m1bf16/";
 
-std::string Refusal(const std::string& name) {
-  return fakes::RefusalOf([&] { Case(name); });
-}
+std::string Refusal(const std::string& name) { return fakes::RefusalOf(Case, name); }
 
 TEST(ScalingName, HasScalesOfItsType) {
   EXPECT_EQ(Case(kFp8 + "m1n2k3").scaling, Scaling::kNone);

@@ -36,9 +36,7 @@ RunFile RunOn(const std::vector<machine::Machine>& machines) {
   return RunFile{.machines = machines};
 }
 
-std::string Refusal(const GpuChoice& choice) {
-  return RefusalOf([&] { ChosenGpu(choice); });
-}
+std::string Refusal(const GpuChoice& choice) { return RefusalOf(ChosenGpu, choice); }
 
 TEST(WithCeilings, ValidatedAndSpecifiedRatesReplaceTheParameters) {
   const auto v100 = delta::FindGpu("v100");
@@ -59,7 +57,7 @@ TEST(WithCeilings, ValidatedAndSpecifiedRatesReplaceTheParameters) {
   EXPECT_EQ(gpu.launch_seconds, 3e-6);
   EXPECT_EQ(gpu.sources.at("dram_bytes_per_second"), "measured on a V100, 2026-01-01");
   machine.device = "cpu";
-  EXPECT_THAT(RefusalOf([&] { WithCeilings(v100, machine); }), HasSubstr("is of a cpu"));
+  EXPECT_THAT(RefusalOf(WithCeilings, v100, machine), HasSubstr("is of a cpu"));
   auto noisy = Measured("a V100");
   noisy.by_threads[1].flops["fp32.vector"] = {.per_second = 1e12, .how = "fake"};
   const auto as_it_was = WithCeilings(v100, noisy);
@@ -153,7 +151,7 @@ TEST(Rescaled, ChangesResourcesAndTileAndRefusesInOneSentence) {
       {"tile=128x64x8", "expected MxN"},        {"dram=nan", "expected"},
       {"dram=1e9", "factor from 1/64 to 64"}};
   for (const auto& [text, reason] : cases)
-    EXPECT_THAT(RefusalOf([&, text = text] { Rescaled(V100(), text); }), HasSubstr(reason)) << text;
+    EXPECT_THAT(RefusalOf(Rescaled, V100(), text), HasSubstr(reason)) << text;
 }
 
 TEST(Predict, SumsCallsAndNamesWhatBoundsThem) {
@@ -217,7 +215,7 @@ TEST(ParseSweep, EveryStepEndsOrIsRefusedInOneSentence) {
       {"dram=1:2:1,dram=1:2:1", "two different ones"},
       {"dram=1:2:1,l2=1:2:1,l1=1:2:1", "two different ones"}};
   for (const auto& [text, reason] : cases)
-    EXPECT_THAT(RefusalOf([&, text = text] { ParseSweep(text); }), HasSubstr(reason)) << text;
+    EXPECT_THAT(RefusalOf(ParseSweep, text), HasSubstr(reason)) << text;
 }
 
 RunFile GpuRun() { return record::ReadRunFile(fakes::TestData("v100_gpu_run.json"), std::cerr); }
@@ -282,7 +280,7 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasonsOrRefusesWithTheFirst) {
   EXPECT_EQ(json.at("not_predicted").at(3).at("reason"), group.not_predicted[3].reason);
   auto empty = LayersOfRunFile(GpuRun(), "run.json");
   for (auto& layer : empty.layers) layer.question.type = "f64";
-  EXPECT_THAT(RefusalOf([&] { OnlyPredicted(empty, V100().gpu); }),
+  EXPECT_THAT(RefusalOf(OnlyPredicted, empty, V100().gpu),
               AllOf(StartsWith("run.json: none of its GPU convolutions"),
                     HasSubstr(empty.layers[0].name + ": the model has no type 'f64'")));
 }

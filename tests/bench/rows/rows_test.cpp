@@ -27,9 +27,7 @@ TEST(Rows, TextAndProblemAreInverseAndRefusesWithTheColumn) {
     ASSERT_EQ(ParseRows(ToText(rows)), rows) << ToText(rows);
   }
   EXPECT_EQ(ToText(Rows{1024, 512}), "m1024n512");
-  const auto refusal = [](std::string_view text) {
-    return fakes::RefusalOf([&] { ParseRows(text, 10); });
-  };
+  const auto refusal = [](std::string_view text) { return fakes::RefusalOf(ParseRows, text, 10); };
   EXPECT_EQ(refusal("m1n2"), "accepted");
   EXPECT_THAT(refusal("n2m1"), HasSubstr("column 11: expected 'm', got 'n'"));
   EXPECT_THAT(refusal("m1"), HasSubstr("column 13: expected 'n', got the end"));
@@ -56,7 +54,7 @@ TEST(RowsCase, ReadsEveryPartAndRefusesWithTheColumnInTheWholeName) {
   EXPECT_EQ(CaseOf(kEltwise, "fwd/bf16/m2n3/training/gelu_tanh"),
             (RowsCase{&kEltwise, rows, "bf16", true, false, false, Eltwise::kGeluTanh}));
   const auto refusal = [](const std::string& name) {
-    return fakes::RefusalOf([&] { workload::MakeWorkload(name); });
+    return fakes::RefusalOf(workload::MakeWorkload, name);
   };
   for (const auto& [name, reason] :
        {std::pair("Softmax/cpu/onednn/bwd/f32/m1n2", "column 20: expected a direction (fwd)"),

@@ -23,6 +23,8 @@ namespace {
 
 using testing::_, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::MatchesRegex;
 
+constexpr const char* kOnCpu = "Fake/cpu/none/fwd/f32/n1";
+
 TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
   fakes::RunLog log;
   std::vector<workload::Workload> workloads;
@@ -37,9 +39,9 @@ TEST(Runner, PreparesWhatTheFilterKeepsOneAtATime) {
 
 TEST(Runner, AColdCallSaysWhatItEvicted) {
   fakes::RunLog log;
-  const auto records = fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log),
-                                       fakes::FakeIn(workload::CacheState::kCold, log),
-                                       fakes::FakeIn(workload::CacheState::kColdWeights, log)});
+  const auto records =
+      fakes::Records({fakes::Fake(kOnCpu, log), fakes::FakeIn(workload::CacheState::kCold, log),
+                      fakes::FakeIn(workload::CacheState::kColdWeights, log)});
   ASSERT_EQ(records.size(), 3);
   EXPECT_EQ(records[0].cache, "warm");
   EXPECT_FALSE(records[0].evicted_bytes);
@@ -62,9 +64,8 @@ TEST(Runner, LooksAtTheCoreOfEachThread) {
   fakes::RunLog log;
   // No core issues so much: the run's own rates are the reference.
   const RunnerOptions wrong{.best_state = [](int) { return cpu::TeamState{1e6, {}}; }};
-  const auto alone = fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log),
-                                     fakes::FakeIn(workload::CacheState::kCold, log)},
-                                    {}, wrong);
+  const auto alone = fakes::Records(
+      {fakes::Fake(kOnCpu, log), fakes::FakeIn(workload::CacheState::kCold, log)}, {}, wrong);
   ASSERT_EQ(alone.size(), 2);
   for (const auto& record : alone) {
     ASSERT_EQ(record.repetitions.size(), 2) << record.name;
@@ -109,7 +110,7 @@ TEST(Runner, LooksAtTheCoresOfATeamAndKeepsNoisyRepetitionsWhenItIsTold) {
 // The quota stops the process in each period; ten periods pass between two readings.
 TEST(Runner, SaysHowOftenTheQuotaStoppedATeam) {
   fakes::RunLog log;
-  const auto workload = fakes::Fake("Fake/cpu/none/fwd/f32/n1", log);
+  const auto workload = fakes::Fake(kOnCpu, log);
   int periods = 0;
   const QuotaWatch quota({.cpus = 0.5, .file = "/g/cpu.max", .stat = "/g/cpu.stat"},
                          [&](const std::filesystem::path&) {
@@ -133,7 +134,7 @@ TEST(Runner, SaysHowOftenTheQuotaStoppedATeam) {
   reporter.SetOutputStream(&out);
   benchmark::RunSpecifiedBenchmarks(&reporter, "team");
   benchmark::ClearRegisteredBenchmarks();
-  const auto& counting = session.MeasuredOf("Fake/cpu/none/fwd/f32/n1").record.counting;
+  const auto& counting = session.MeasuredOf(kOnCpu).record.counting;
   const auto found = std::ranges::find(counting, "limits", &CountingNote::source);
   ASSERT_NE(found, counting.end());
   EXPECT_THAT(found->text, HasSubstr("in 10 of 10 periods"));
@@ -189,14 +190,13 @@ workload::Workload Modelled(const std::string& name, fakes::RunLog& log) {
 
 TEST(Runner, CountersOffAskNobodyAndEveryRecordKeepsItsReproLine) {
   fakes::RunLog log;
-  const auto record =
-      fakes::RecordOf(Modelled("Fake/cpu/none/fwd/f32/n1", log), {.counters = "off"});
+  const auto record = fakes::RecordOf(Modelled(kOnCpu, log), {.counters = "off"});
   const Work& work = record.work.at(Provenance::kModelled);
   EXPECT_EQ(work.bytes.size(), 1);  // dram
   EXPECT_EQ(work.launches, 1);
   EXPECT_TRUE(record.counting.empty());
   fakes::RunLog kept;
-  auto good = fakes::Fake("Fake/cpu/none/fwd/f32/n1", kept);
+  auto good = fakes::Fake(kOnCpu, kept);
   good.repro = "--conv --mode=P mb1";
   workload::Workload refused{
       .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n2"),
@@ -216,15 +216,14 @@ TEST(Runner, ThreadsOfANameWinOverTheRunsAndWhatCannotBePreparedIsNotTriedAgain)
   auto many = fakes::Fake("Fake/cpu/none/fwd/f32/n1/threads4000", log);
   many.threads = 4000;
   const workload::RunSettings settings{.threads = 2, .cpus = {0, 0}};
-  const auto records =
-      fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), one, many}, settings);
+  const auto records = fakes::Records({fakes::Fake(kOnCpu, log), one, many}, settings);
   EXPECT_THAT(fakes::Statuses(records),
               ElementsAre(_, _, MatchesRegex("unsupported: .*may use 2 CPUs.*")));
   EXPECT_THAT(log.threads, ElementsAre(2, 1));
   EXPECT_EQ(records[0].threads, 2);
   EXPECT_EQ(records[1].threads, 1);
   int prepared = 0;
-  const workload::Workload broken{.name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
+  const workload::Workload broken{.name = workload::ParseBenchmarkName(kOnCpu),
                                   .prepare = [&](auto&) -> workload::PreparedCall {
                                     ++prepared;
                                     throw std::runtime_error("broken");
@@ -249,8 +248,7 @@ class TurnClientTest : public testing::Test {
     EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
     close(from_[1]);
     TurnClient client({.from_supervisor = from_[0], .to_supervisor = to_[1]});
-    auto records =
-        fakes::Records({fakes::Fake("Fake/cpu/none/fwd/f32/n1", log)}, {}, {.turns = &client});
+    auto records = fakes::Records({fakes::Fake(kOnCpu, log)}, {}, {.turns = &client});
     close(to_[1]);
     return records;
   }
@@ -303,13 +301,13 @@ void TakesWatts(fakes::FakeClock& clock) {
 
 TEST(RunnerEnergy, IsMeasuredAfterAllWereTimed) {
   fakes::RunLog log;
-  const auto records = fakes::Records(
-      {fakes::Fake("Fake/cpu/none/fwd/f32/n1", log), fakes::Fake("Fake/cpu/none/fwd/f32/n2", log)},
-      {}, {.energy = {.cpu = FiftyWatts()}});
+  const auto records =
+      fakes::Records({fakes::Fake(kOnCpu, log), fakes::Fake("Fake/cpu/none/fwd/f32/n2", log)}, {},
+                     {.energy = {.cpu = FiftyWatts()}});
   ASSERT_EQ(records.size(), 2u);
   // Each is made once to be timed, and once more when both were.
-  EXPECT_THAT(log.prepared, ElementsAre("Fake/cpu/none/fwd/f32/n1", "Fake/cpu/none/fwd/f32/n2",
-                                        "Fake/cpu/none/fwd/f32/n1", "Fake/cpu/none/fwd/f32/n2"));
+  EXPECT_THAT(log.prepared,
+              ElementsAre(kOnCpu, "Fake/cpu/none/fwd/f32/n2", kOnCpu, "Fake/cpu/none/fwd/f32/n2"));
   EXPECT_EQ(log.most_alive, 1);
   for (const auto& record : records) EXPECT_TRUE(record.energy) << record.name;
 }
@@ -323,7 +321,7 @@ TEST(RunnerEnergy, AColdCallAndAMachineWithoutCountersHaveNoneButAGpuItsOwn) {
   EXPECT_EQ(record.counting.back().source, "energy");
   EXPECT_THAT(record.counting.back().text, HasSubstr("flushing of caches"));
   fakes::RunLog uncounted;
-  const auto without = fakes::RecordOf(fakes::Fake("Fake/cpu/none/fwd/f32/n1", uncounted), {},
+  const auto without = fakes::RecordOf(fakes::Fake(kOnCpu, uncounted), {},
                                        {.energy = {.cpu = energy::EnergyMeter{}}});
   EXPECT_FALSE(without.energy);
   EXPECT_EQ(uncounted.prepared.size(), 1u);
@@ -410,14 +408,13 @@ class ExplainCallTest : public testing::Test {
       const std::string& single_thread_algorithm = "fake",
       const std::function<void()>& when_prepared = [] {}) {
     Seen seen;
-    const workload::Workload workload{
-        .name = workload::ParseBenchmarkName("Fake/cpu/none/fwd/f32/n1"),
-        .prepare = [&](const workload::RunSettings& settings) {
-          EXPECT_EQ(settings.threads, 1);
-          ++seen.prepared;
-          when_prepared();
-          return CallOf(single_thread_algorithm, seen);
-        }};
+    const workload::Workload workload{.name = workload::ParseBenchmarkName(kOnCpu),
+                                      .prepare = [&](const workload::RunSettings& settings) {
+                                        EXPECT_EQ(settings.threads, 1);
+                                        ++seen.prepared;
+                                        when_prepared();
+                                        return CallOf(single_thread_algorithm, seen);
+                                      }};
     runner::WatchedCalls watched;
     watched.Add(CallOf("fake", seen), 2, 3);
     ExplainCall(

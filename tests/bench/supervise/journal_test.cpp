@@ -35,9 +35,7 @@ JournalEntry JournalEntryOfTwo() {
   return entry;
 }
 
-std::string Refusal(const std::string& text) {
-  return fakes::RefusalOf([&] { ParseJournal(text, "j"); });
-}
+std::string Refusal(const std::string& text) { return fakes::RefusalOf(ParseJournal, text, "j"); }
 
 TEST(Journal, IsReadAsItWasWrittenAndAcceptsMessagesThatAreNotUtf8) {
   const auto text = JournalLine(Header()) +

@@ -72,7 +72,7 @@ TEST(RerunCheck, IsOfTheSameBuildElseRefused) {
   const auto base = Base(), contender = Fresh();
   auto again = RunOf("again", {Measured("n0", 2)});
   again.file.context["dlroof"]["commit"] = "another";
-  EXPECT_THAT(fakes::RefusalOf([&] { Held(base, contender, again); }),
+  EXPECT_THAT(fakes::RefusalOf(Held, base, contender, again),
               AllOf(HasSubstr("again: expected a second run of the build and settings of new"),
                     HasSubstr("commit: none -> another")));
 }

@@ -174,7 +174,7 @@ TEST(SpaceOnGpu, IsEngineLayoutAndPaddingOrPersistentAlgorithmsWhichCanBeTakenAw
 
 TEST(CheckVariables, AFilesVariablesAndTunablesAreTheTunersOrRequestedAgain) {
   const auto refused = [](const settings::Setting& setting, const SpaceRequest& request = {}) {
-    return fakes::RefusalOf([&] { CheckVariables(setting, request, "tune.json"); }) != "accepted";
+    return fakes::RefusalOf(CheckVariables, setting, request, "tune.json") != "accepted";
   };
   EXPECT_FALSE(refused({{"glibc.malloc.hugetlb", "2"}, {"threads", "2"}, {"GOMP_SPINCOUNT", "9"}}));
   EXPECT_TRUE(refused({{"LD_PRELOAD", "x.so"}}));

@@ -72,14 +72,11 @@ TEST(Conv2dOnednn, WhatTheLibraryLacksIsSaidInItsWords) {
 TEST(Conv2dOnednn, SaysHowBenchdnnRepeatsItWhereItsTensorsLieAndWhatCannotRun) {
   const std::string name = "Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/training/bias";
   const auto line = workload::MakeWorkload(name).repro.value();
-  EXPECT_THAT(line, testing::StartsWith("--conv --mode=P "));
   EXPECT_THAT(line, HasSubstr("mb2ic16ih10"));
   EXPECT_EQ(workload::MakeWorkload(name + "/threads2").repro, line)
       << "threads are the environment's";
   EXPECT_FALSE(workload::MakeWorkload(name + "/cold").repro) << "benchdnn would time a warm call";
-  const auto call =
-      workload::MakeWorkload("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/bias/nchw")
-          .prepare({.threads = 1});
+  const auto call = fakes::Prepared("Conv2D/cpu/onednn/fwd/f32/n2c16h10w10k16r3s3_p1/bias/nchw");
   const auto [weights, rest] = fakes::BytesOf(call);
   EXPECT_EQ(rest, 4 * (3200 + 3200));   // source and destination, plain
   EXPECT_GE(weights, 4 * (2304 + 16));  // the library may pad its own layout
@@ -94,7 +91,7 @@ TEST(Conv2dOnednn, OnFoldedTensorsItRunsTheSameKernelAndLeavesItsOwnAlone) {
   for (const auto* name : {"Conv2D/cpu/onednn/fwd/f32/n2c64h56w56k64r3s3_p1",
                            "Conv2D/cpu/onednn/bwd_data/f32/n2c64h56w56k64r3s3_p1",
                            "Conv2D/cpu/onednn/bwd_weights/f32/n2c64h56w56k64r3s3_p1"}) {
-    const auto call = workload::MakeWorkload(name).prepare({.threads = 1});
+    const auto call = fakes::Prepared(name);
     ASSERT_TRUE(call.explain.folded) << name;
     for (const double bytes : {64e3, std::numeric_limits<double>::infinity()}) {
       const auto folded = call.explain.folded(bytes);

@@ -162,8 +162,7 @@ TEST(LstmOnednn, OnePlantedErrorIsWrongAndWeightGradientsAddUpUntilTheyAreCleare
 }
 
 TEST(LstmOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
-  const auto call =
-      workload::MakeWorkload("LSTM/cpu/onednn/fwd_inference/f32/t2n3i5h7").prepare({.threads = 1});
+  const auto call = fakes::Prepared("LSTM/cpu/onednn/fwd_inference/f32/t2n3i5h7");
   EXPECT_FALSE(call.algorithm.empty());
   EXPECT_FALSE(call.isa.empty());
   // 6 x 2 * 28 * 12 in products, 6 x 13 * 7 elementwise; EveryOperator looks at sums and bytes
@@ -193,8 +192,7 @@ TEST(LstmOnednn, ListsTheMemoryOfACallAndALargeProblemIsCheckedOnItsTwin) {
   EXPECT_GE(weights, 4 * kWeights);
   EXPECT_LT(weights, 8 * kWeights + 7168);  // 28 rows of 256 more at most
   EXPECT_GT(rest, 4 * (kWeights + 2 * (30 + 42 + kStates)));
-  const auto call = workload::MakeWorkload("LSTM/cpu/onednn/fwd_inference/f32/t64n32i64h64")
-                        .prepare({.threads = 1});
+  const auto call = fakes::Prepared("LSTM/cpu/onednn/fwd_inference/f32/t64n32i64h64");
   const auto found = call.verify();
   EXPECT_TRUE(found.ok) << found.max_error;
   // 2 * 64 * 32 * 256 * 128 = 134 MFLOP; two halvings of t are below 50

@@ -72,8 +72,7 @@ TEST(MatmulOnednn, CompressedWeightsAgreeWithTheReferenceOrSayWhichVersionHasThe
 
 TEST(MatmulOnednn, SaysWhereItsMatricesLieAndWhatCannotBe) {
   for (const std::string direction : {"fwd", "bwd_data", "bwd_weights"}) {
-    const auto call = workload::MakeWorkload("Matmul/cpu/onednn/" + direction + "/f32/m32n48k64_tA")
-                          .prepare({.threads = 1});
+    const auto call = fakes::Prepared("Matmul/cpu/onednn/" + direction + "/f32/m32n48k64_tA");
     EXPECT_EQ(fakes::BytesOf(call), (fakes::ListedBytes{4 * 48 * 64, 4 * (32 * 64 + 32 * 48)}))
         << direction;
   }
