@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <tuple>
-
 #include "bench/lstm/onednn/backend.h"
 #include "bench/onednn/call.h"
 #include "tests/fakes/outcome.h"
@@ -51,35 +49,24 @@ LstmCase Request(const std::string& problem, LstmDirection direction) {
   return {.direction = direction, .problem = ParseLstmProblem(problem)};
 }
 
-class LstmDirectionAndType : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
-
 // Uses one thread, because a second one would spin at every step of a problem this small.
-TEST_P(LstmDirectionAndType, AgreesWithTheLoops) {
-  const auto& [direction, type] = GetParam();
-  for (const auto problem : kProblems) {
-    const auto name = fmt::format("LSTM/cpu/onednn/{}/{}/{}", direction, type, problem);
-    const auto outcome = fakes::Outcome(name, 1);
-    // f32 runs wherever oneDNN does; other types may be refused here, but never wrong.
-    if (type != "f32" && outcome.starts_with("unsupported"))
-      EXPECT_THAT(outcome, HasSubstr(type)) << name << ": the reason names no type";
-    else
-      EXPECT_TRUE(IsRight(outcome, type, std::string(problem))) << name << ' ' << outcome;
-  }
+TEST(LstmOnednn, AgreesWithTheLoopsInEveryDirectionAndType) {
+  for (const auto* direction : {"fwd_inference", "fwd_training", "bwd"})
+    for (const auto& type : LstmTypeNames())
+      for (const auto problem : kProblems) {
+        const auto name = fmt::format("LSTM/cpu/onednn/{}/{}/{}", direction, type, problem);
+        const auto outcome = fakes::Outcome(name, 1);
+        // f32 runs wherever oneDNN does; other types may be refused here, but never wrong.
+        if (type != "f32" && outcome.starts_with("unsupported"))
+          EXPECT_THAT(outcome, HasSubstr(type)) << name << ": the reason names no type";
+        else
+          EXPECT_TRUE(IsRight(outcome, type, std::string(problem))) << name << ' ' << outcome;
+      }
 }
-
-INSTANTIATE_TEST_SUITE_P(LstmOnednn, LstmDirectionAndType,
-                         testing::Combine(testing::Values("fwd_inference", "fwd_training", "bwd"),
-                                          testing::ValuesIn(LstmTypeNames())),
-                         [](const auto& found) {
-                           return std::get<0>(found.param) + '_' + std::get<1>(found.param);
-                         });
-
-class LstmOption : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
 // Every call that the library does not refuse agrees with the loops. In f32 it supports every
 // option except plain weights for `bwd`, which reads them transposed.
-TEST_P(LstmOption, AgreesWithTheLoopsOrIsRefusedByTheLibrary) {
-  const auto& [option, type] = GetParam();
+void ExpectRightOrRefused(const std::string& option, const std::string& type) {
   for (const std::string direction : {"fwd_inference", "fwd_training", "bwd"})
     for (const auto* problem : {"t4n3i5h7", "t3n2i16h16l3", "t3n2i5h8l2p4bi", "t3n2i5h7bisum"}) {
       const auto name =
@@ -94,17 +81,11 @@ TEST_P(LstmOption, AgreesWithTheLoopsOrIsRefusedByTheLibrary) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(LstmOnednn, LstmOption,
-                         testing::Combine(testing::Values("peephole", "ldigo", "peephole/ldigo",
-                                                          "fpmath-bf16", "fpmath-f16",
-                                                          "fpmath-tf32", "fpmath-any"),
-                                          testing::ValuesIn(LstmTypeNames())),
-                         [](const auto& found) {
-                           auto text = std::get<0>(found.param) + '_' + std::get<1>(found.param);
-                           for (char& letter : text)
-                             if (letter == '/' || letter == '-') letter = '_';
-                           return text;
-                         });
+TEST(LstmOnednn, AgreesWithTheLoopsInEveryOptionOrIsRefusedByTheLibrary) {
+  for (const auto* option : {"peephole", "ldigo", "peephole/ldigo", "fpmath-bf16", "fpmath-f16",
+                             "fpmath-tf32", "fpmath-any"})
+    for (const auto& type : LstmTypeNames()) ExpectRightOrRefused(option, type);
+}
 
 TEST(LstmOnednn, AgreesWithTheLoopsOnTwoThreads) {
   EXPECT_THAT(fakes::Outcome("LSTM/cpu/onednn/fwd_inference/f32/t3n8i16h32", 2),
