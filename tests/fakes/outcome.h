@@ -12,6 +12,11 @@
 
 namespace dlroof::fakes {
 
+// A benchmark's call on one thread.
+inline workload::PreparedCall Prepared(const std::string& name) {
+  return workload::MakeWorkload(name).prepare({.threads = 1});
+}
+
 // Prepares, runs and verifies. Returns "ok ALGORITHM", "wrong ALGORITHM ERROR, HOW", "unsupported:
 // WHY" where it cannot run here, or "failed: WHY".
 inline std::string Outcome(const std::string& name, int threads = 2) {

@@ -12,11 +12,11 @@
 
 namespace dlroof::fakes {
 
-// The sentence of the Error that `call()` throws; "accepted" where it throws none.
-template <typename Error = BadInput, typename Call>
-std::string RefusalOf(const Call& call) {
+// The sentence of the Error that `call(arguments...)` throws; "accepted" where it throws none.
+template <typename Error = BadInput, typename Call, typename... Arguments>
+std::string RefusalOf(const Call& call, const Arguments&... arguments) {
   try {
-    call();
+    call(arguments...);
   } catch (const Error& error) {
     return error.what();
   }

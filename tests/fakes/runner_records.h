@@ -90,6 +90,16 @@ inline std::vector<record::Record> Records(const std::vector<workload::Workload>
   return session.file().records;
 }
 
+// Returns "ok", or a status and its reason, "failed: illegal address", of each record.
+inline std::vector<std::string> Statuses(const std::vector<record::Record>& records) {
+  std::vector<std::string> statuses;
+  for (const auto& record : records)
+    statuses.push_back(record.status == record::Status::kOk
+                           ? "ok"
+                           : fmt::format("{}: {}", record::Key(record.status), record.reason));
+  return statuses;
+}
+
 // The record of one workload.
 inline record::Record RecordOf(const workload::Workload& workload,
                                const workload::RunSettings& settings = {},

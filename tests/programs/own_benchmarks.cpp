@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 namespace {
@@ -169,25 +168,13 @@ BENCHMARK(BM_CostOfMeasure)->UseRealTime();
 
 // ---- what fails, in one sentence ----
 
-void BM_WrongResult(benchmark::State& state) {
-  dlroof::Measure(state, {.check = [] { return false; }}, [] {});
+void Refused(benchmark::State& state, const dlroof::Call& call) {
+  dlroof::Measure(state, call, [] {});
 }
-BENCHMARK(BM_WrongResult);
-
-void BM_NoSuchPipe(benchmark::State& state) {
-  dlroof::Measure(state, {.flops = {{"float", 1}}}, [] {});
-}
-BENCHMARK(BM_NoSuchPipe);
-
-void BM_NoSuchLevel(benchmark::State& state) {
-  dlroof::Measure(state, {.bytes = {{"memory", 1}}}, [] {});
-}
-BENCHMARK(BM_NoSuchLevel);
-
-void BM_Negative(benchmark::State& state) {
-  dlroof::Measure(state, {.flops = {{"fp32", -1}}}, [] {});
-}
-BENCHMARK(BM_Negative);
+BENCHMARK_CAPTURE(Refused, check, {.check = [] { return false; }})->Name("BM_WrongResult");
+BENCHMARK_CAPTURE(Refused, pipe, {.flops = {{"float", 1}}})->Name("BM_NoSuchPipe");
+BENCHMARK_CAPTURE(Refused, level, {.bytes = {{"memory", 1}}})->Name("BM_NoSuchLevel");
+BENCHMARK_CAPTURE(Refused, flops, {.flops = {{"fp32", -1}}})->Name("BM_Negative");
 
 void BM_Throws(benchmark::State& state) {
   dlroof::Measure(state, []() { throw std::runtime_error("no more tea"); });

@@ -4,11 +4,9 @@
 #include <dlfcn.h>
 #include <dlroof/benchmark.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <stdexcept>
 #include <vector>
 
 #include "counters/perf/perf_events.h"

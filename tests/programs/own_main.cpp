@@ -2,7 +2,6 @@
 #include <dlroof/benchmark.h>
 
 #include <cstdio>
-#include <cstring>
 
 namespace {
 

@@ -8,7 +8,6 @@
 #include "baselines/compare/write_comparison.h"
 #include "baselines/statistics/levels.h"
 #include "tests/fakes/small_run.h"
-#include "tests/fakes/verdicts.h"
 
 namespace dlroof::compare {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "baselines/compare/compare.h"
 #include "tests/fakes/small_run.h"
-#include "tests/fakes/verdicts.h"
 
 namespace dlroof::compare {
 namespace {

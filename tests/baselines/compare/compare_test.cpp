@@ -11,7 +11,6 @@
 #include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
-#include "tests/fakes/verdicts.h"
 
 namespace dlroof::compare {
 namespace {

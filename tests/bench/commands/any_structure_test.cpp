@@ -1,4 +1,4 @@
-// Whole commands on files of prices and on histories of any structure.
+// Whole commands on files of prices and on histories of any structure, and files of names.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -13,6 +13,7 @@
 #include "counters/base/program.h"
 #include "reporters/logs/verbose_log.h"
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/refusal.h"
 #include "tests/fakes/small_run.h"
 #include "tests/fakes/structure.h"
 
@@ -20,6 +21,7 @@ namespace dlroof::commands {
 namespace {
 
 using nlohmann::json;
+using testing::HasSubstr;
 using Texts = std::vector<std::string>;
 
 Texts Split(std::string_view text, char at = '|') {
@@ -258,6 +260,16 @@ TEST_F(HistoriesOfAnyStructure, AreReadOrRefused) {
     Run("history add --db {0}h {0}3.json", what);
     Run("history list --db {0}h", what);
   }
+}
+
+TEST(NameMap, SaysWhichLineIsWrong) {
+  const auto refusal = [](const std::string& text) {
+    return fakes::RefusalOf(ParseNameMap, text, "map.txt");
+  };
+  EXPECT_THAT(refusal("# both\na b\n\nc\n"), HasSubstr("map.txt:4: expected 'base-name new-name'"));
+  EXPECT_THAT(refusal("a b c\n"), HasSubstr("map.txt:1:"));
+  EXPECT_THAT(refusal("a b\nc b\n"), HasSubstr("map.txt:2: a name on this line is mapped twice"));
+  EXPECT_EQ(ParseNameMap("BM<int, 2>\tBM<int, 3>\r\n", "m").at("BM<int, 2>"), "BM<int, 3>");
 }
 
 }  // namespace

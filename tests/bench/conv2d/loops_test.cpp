@@ -9,9 +9,9 @@
 
 #include "bench/conv2d/case.h"
 #include "bench/conv2d/conv3d.h"
-#include "bench/suites/suite.h"
 #include "bench/workload/memory.h"
 #include "tests/bench/random_problems.h"
+#include "tests/fakes/foreign_lines.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::conv2d {
@@ -19,6 +19,7 @@ namespace {
 
 using fakes::Between;
 using testing::HasSubstr;
+using workload::ProductArrays, workload::ProductInputs;
 
 constexpr fakes::ConvLimits kSmallLimits = {
     .groups = 3, .images = 3, .channels = 3, .taps = 3, .places = 5, .steps = 3, .padding = 3};
@@ -49,7 +50,7 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgreeWithCrossCorrelationByHand) {
   }
   // One channel 3x3 image 1..9, one filter 2x2 (1 2 / 3 4), no padding.
   const auto p = ParseConv2d("n1c1h3w3k1r2s2");
-  workload::ProductArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
+  ProductArrays<double> arrays{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4}, {0, 0, 0, 0}};
   RunConv2dReference(p, ProductDirection::kForward, arrays);
   // Upper left: 1*1 + 2*2 + 3*4 + 4*5 = 37; one step right adds 1+2+3+4 = 10, down 30.
   EXPECT_THAT(arrays.destination, testing::ElementsAre(37, 47, 67, 77));
@@ -66,8 +67,7 @@ TEST(Conv2dReference, LoopsAndSingleElementsAgreeWithCrossCorrelationByHand) {
   // Two groups of one channel each, row vectors of 4; filter taps two apart, stride 2, one zero on
   // the left: padded rows 0 1 2 3 4 and 0 5 6 7 8; outputs at 0 and 2: x0 a + x2 b, x2 a + x4 b.
   const auto q = ParseConv2d("n1c2h1w4k2r1s2_s1x2p0:0x1:0d1x2g2");
-  workload::ProductArrays<double> strided{
-      {0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
+  ProductArrays<double> strided{{0, 1, 2, 3, 4, 0, 5, 6, 7, 8}, {1, 10, 100, 1000}, {0, 0, 0, 0}};
   RunConv2dReference(q, ProductDirection::kForward, strided);
   EXPECT_THAT(strided.destination, testing::ElementsAre(20, 42, 6000, 8600));
 }
@@ -106,7 +106,7 @@ Conv2dCase MadeCase(std::string_view problem, std::string_view type, bool full =
 }
 
 // Returns one forward output by definition, from its single element.
-double RightValue(const Conv2dCase& conv, const workload::ProductInputs& inputs, int64_t index) {
+double RightValue(const Conv2dCase& conv, const ProductInputs& inputs, int64_t index) {
   const auto& p = conv.problem;
   const int64_t filter = index / (delta::OutputRows(p) * delta::OutputColumns(p)) % p.k;
   double value = ResultOf(conv, inputs).element(index).value;
@@ -117,7 +117,7 @@ double RightValue(const Conv2dCase& conv, const workload::ProductInputs& inputs,
 }
 
 // A right result in the type.
-std::vector<float> RightOutput(const Conv2dCase& conv, const workload::ProductInputs& inputs) {
+std::vector<float> RightOutput(const Conv2dCase& conv, const ProductInputs& inputs) {
   std::vector<float> output;
   const auto& type = conv.types.destination;
   for (int64_t i = 0; i < SizesOf(conv).destination; ++i) {
@@ -131,14 +131,14 @@ std::vector<float> RightOutput(const Conv2dCase& conv, const workload::ProductIn
 
 struct Fixture {
   Conv2dCase conv;
-  workload::ProductInputs inputs;
+  ProductInputs inputs;
   std::vector<float> output;
 
   explicit Fixture(const Conv2dCase& which)
       : conv(which), inputs(workload::SeededInputs(conv, 1)), output(RightOutput(conv, inputs)) {}
   Fixture(std::string_view text, std::string_view type) : Fixture(MadeCase(text, type)) {}
 
-  workload::Verification Check() const { return workload::CheckOutput(conv, inputs, {output}, 1); }
+  workload::Verification Check() const { return CheckOutput(conv, inputs, {output}, 1); }
 };
 
 constexpr std::string_view kTypes[] = {"f32",     "bf16",    "f16",    "int8",        "u8s8s8",
@@ -166,16 +166,14 @@ TEST(CheckConv2d, FindsOneWrongOutputAmongAllAndAVariantThatWasNotDone) {
       wrong.*forget = false;
       auto inputs = right.inputs;
       if (forget == &Conv2dCase::bias) inputs.bias.clear();
-      EXPECT_FALSE(
-          workload::CheckOutput(right.conv, right.inputs, {RightOutput(wrong, inputs)}, 1).ok)
+      EXPECT_FALSE(CheckOutput(right.conv, right.inputs, {RightOutput(wrong, inputs)}, 1).ok)
           << type;
     }
     // A u8 result has no negative values that relu could take away.
     auto wrong = right.conv;
     if (!wrong.eltwise || type == "int8") continue;
     wrong.eltwise.reset();
-    EXPECT_FALSE(
-        workload::CheckOutput(right.conv, right.inputs, {RightOutput(wrong, right.inputs)}, 1).ok)
+    EXPECT_FALSE(CheckOutput(right.conv, right.inputs, {RightOutput(wrong, right.inputs)}, 1).ok)
         << type;
   }
 }
@@ -193,23 +191,23 @@ TEST(CheckConv2d, EveryBiasGradientCountsAndFpmathAllowsNarrowFactorsAndNoMore) 
     for (int64_t i = 0; i < 784; ++i) sum += inputs.destination.at(k * 784 + i);
     output.bias_gradient.push_back(sum);
   }
-  const auto found = workload::CheckOutput(conv, inputs, output, 1);
+  const auto found = CheckOutput(conv, inputs, output, 1);
   EXPECT_TRUE(found.ok) << found.max_error;
   EXPECT_THAT(found.how, testing::EndsWith(", 64 bias gradients"));
   output.bias_gradient.at(63) += 0.1;
-  EXPECT_FALSE(workload::CheckOutput(conv, inputs, output, 1).ok);
+  EXPECT_FALSE(CheckOutput(conv, inputs, output, 1).ok);
   auto small = MadeCase(kSmall, "f32");
   const auto plain = workload::SeededInputs(small, 1);
   auto narrow = plain;
   for (float& value : narrow.source) value = workload::RoundToBf16(value);
   for (float& value : narrow.weights) value = workload::RoundToBf16(value);
   auto rounded = RightOutput(small, narrow);
-  EXPECT_FALSE(workload::CheckOutput(small, plain, {rounded}, 1).ok);
+  EXPECT_FALSE(CheckOutput(small, plain, {rounded}, 1).ok);
   small.fpmath = "bf16";
-  EXPECT_TRUE(workload::CheckOutput(small, plain, {rounded}, 1).ok);
+  EXPECT_TRUE(CheckOutput(small, plain, {rounded}, 1).ok);
   // 72 products of size 1/4, each off by 2/256: 0.14 at most.
   rounded.at(31234) += 0.3F;
-  EXPECT_FALSE(workload::CheckOutput(small, plain, {rounded}, 1).ok);
+  EXPECT_FALSE(CheckOutput(small, plain, {rounded}, 1).ok);
 }
 
 TEST(CheckConv2d, FindsAMissingProductAConstantFactorAndErrorsAtTheBorderInASample) {
@@ -292,15 +290,14 @@ TEST(CheckConv2d, AllowsFactorsCutToTf32WhereTheyMayBe) {
   for (auto* tensor : {&cut.source, &cut.weights})
     for (float& value : *tensor) value = CutToTf32(value);
   const auto output = RightOutput(conv, cut);
-  EXPECT_FALSE(workload::CheckOutput(conv, inputs, {output}, 1).ok);
+  EXPECT_FALSE(CheckOutput(conv, inputs, {output}, 1).ok);
   conv.fpmath = "tf32";
-  EXPECT_FALSE(
-      workload::CheckOutput(conv, inputs, {output}, 1).ok);  // rounding would have done better
+  EXPECT_FALSE(CheckOutput(conv, inputs, {output}, 1).ok);  // rounding would have done better
   conv.fpmath = "tf32-truncated";
-  EXPECT_TRUE(workload::CheckOutput(conv, inputs, {output}, 1).ok);
+  EXPECT_TRUE(CheckOutput(conv, inputs, {output}, 1).ok);
   for (auto* tensor : {&cut.source, &cut.weights})
     for (float& value : *tensor) value = workload::RoundToBf16(value);
-  EXPECT_FALSE(workload::CheckOutput(conv, inputs, {RightOutput(conv, cut)}, 1).ok);
+  EXPECT_FALSE(CheckOutput(conv, inputs, {RightOutput(conv, cut)}, 1).ok);
 }
 
 Conv3dProblem RandomProblem(std::mt19937& random, int64_t most) {
@@ -356,9 +353,7 @@ TEST(Conv3d, ProblemAndTextAreInverse) {
   std::mt19937 random(1);
   for (int i = 0; i < 5000; ++i) {
     const auto problem = RandomProblem(random, 90);
-    const auto text = ToText(problem);
-    ASSERT_EQ(ParseConv3d(text), problem) << text;
-    ASSERT_EQ(ToText(ParseConv3d(text)), text);
+    ASSERT_EQ(ParseConv3d(ToText(problem)), problem) << ToText(problem);
   }
   EXPECT_EQ(ParseConv3d("n1c2d3h4w5k6t1r2s3_s1x2x2p2:0x1:1x0:1d1x1x2g2").axes[2],
             (VolumeAxis{5, 3, 2, 2, 0, 1}));
@@ -412,7 +407,7 @@ TEST(Conv3d, FlopsElementsAndSizesAreThoseOfTheDefinition) {
   EXPECT_EQ(sizes.destination, 2 * 6 * 5 * 6 * 6);  // 5 + 2 - 2 frames
   EXPECT_EQ(sizes.terms, 2 * 3 * 2);
   const auto refusal = [](const std::string& text) {
-    return fakes::RefusalOf([&] { ParseConv3d(text, 10); });
+    return fakes::RefusalOf(ParseConv3d, text, 10);
   };
   EXPECT_THAT(refusal("n1c1d2h4w4k1t3r1s1"),
               HasSubstr("column 11: the filter spans 3 frames but the padded volume has 2"));
@@ -423,19 +418,16 @@ TEST(Conv3d, FlopsElementsAndSizesAreThoseOfTheDefinition) {
   EXPECT_THAT(refusal("n1c2000000000d2000000000h2000000000w1k1t1r1s1"), HasSubstr("overflow"));
 }
 
-std::string NameOfLine(const std::string& line) {
-  const auto found = suites::ReadBenchdnn(line, "line");
-  return found.at(0).name.value_or(found.at(0).reason);
-}
+constexpr fakes::ForeignLine kVolumes[] = {
+    {"--conv --dir=FWD_I g2mb3ic4id5ih6iw7oc6kd3kh3kw1pd1ph1pw0sd2",
+     "fwd/f32/n3c4d5h6w7k6t3r3s1_s2x1x1p1x1x0g2"},
+    // Two frames of padding in front, none behind: 5 + 2 - 2 outputs.
+    {"--conv --dir=BWD_D mb1ic4id5ih6iw6oc6od5oh6ow6kd3kh3kw3pd2ph1pw1",
+     "bwd_data/f32/n1c4d5h6w6k6t3r3s3_p2:0x1:1x1:1"},
+    {"--conv --stag=axb --dtag=axb id4ic4oc4kd1", "!layout or algorithm of a 3-D convolution"}};
 
 TEST(Conv3d, BenchdnnsLinesAreItsNamesAndBack) {
-  EXPECT_EQ(NameOfLine("--conv --dir=FWD_I g2mb3ic4id5ih6iw7oc6kd3kh3kw1pd1ph1pw0sd2"),
-            "Conv3D/cpu/onednn/fwd/f32/n3c4d5h6w7k6t3r3s1_s2x1x1p1x1x0g2");
-  // Two frames of padding in front, none behind: 5 + 2 - 2 outputs.
-  EXPECT_EQ(NameOfLine("--conv --dir=BWD_D mb1ic4id5ih6iw6oc6od5oh6ow6kd3kh3kw3pd2ph1pw1"),
-            "Conv3D/cpu/onednn/bwd_data/f32/n1c4d5h6w6k6t3r3s3_p2:0x1:1x1:1");
-  EXPECT_EQ(NameOfLine("--conv --stag=axb --dtag=axb id4ic4oc4kd1"),
-            "layout or algorithm of a 3-D convolution");
+  fakes::ExpectBenchmarks(kVolumes, "Conv3D/cpu/onednn/");
   std::mt19937 random(4);
   for (int i = 0; i < 300; ++i) {
     auto problem = RandomProblem(random, 9);
@@ -443,13 +435,12 @@ TEST(Conv3d, BenchdnnsLinesAreItsNamesAndBack) {
       axis.pad_after = axis.pad_before;
       axis.size += 2;  // the filter fits
     }
-    const auto name = "Conv3D/cpu/onednn/fwd/bf16/" + ToText(problem) + "/bias";
-    const auto line = ConvBenchdnn(ReadOnednnConv3dCase(workload::ParseBenchmarkName(name)));
-    ASSERT_FALSE(line) << "benchdnn has no inference with bias";
-    const auto trains = "Conv3D/cpu/onednn/fwd/bf16/" + ToText(problem) + "/training/bias";
-    const auto repro = ConvBenchdnn(ReadOnednnConv3dCase(workload::ParseBenchmarkName(trains)));
-    ASSERT_TRUE(repro);
-    ASSERT_EQ(NameOfLine(*repro), trains) << *repro;
+    const auto name = "Conv3D/cpu/onednn/fwd/bf16/" + ToText(problem);
+    const auto line = [&](const std::string& options) {
+      return ConvBenchdnn(ReadOnednnConv3dCase(workload::ParseBenchmarkName(name + options)));
+    };
+    ASSERT_FALSE(line("/bias")) << "benchdnn has no inference with bias";
+    ASSERT_EQ(fakes::BenchmarkOf(line("/training/bias").value()), name + "/training/bias");
   }
 }
 

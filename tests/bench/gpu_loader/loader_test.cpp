@@ -56,6 +56,7 @@ TEST(ParseDevice, KnowsAllFormsAndRefusesOthers) {
     EXPECT_THROW(ParseDevice(text, "--d"), BadInput) << text;
 }
 
+// That there is no driver is seen by tests/cli/test_gpu.py.
 TEST(AccessGpu, FindsTheRequestedDeviceOrExplainsWhyThereIsNone) {
   for (const char* device : {"auto", "gpu", "gpu0"}) {
     const auto access = Access("working", device);
@@ -64,18 +65,10 @@ TEST(AccessGpu, FindsTheRequestedDeviceOrExplainsWhyThereIsNone) {
   }
   EXPECT_THAT(Access("working", "cpu").reason.value().text,
               HasSubstr("only the CPU was requested"));
-  const auto access =
-      AccessGpu(ParseDevice("auto", "--d"), "--d", Fake("throws"), "libdlroof_no_such_driver.so.1");
-  EXPECT_THAT(access.reason.value().text, HasSubstr("there is no NVIDIA driver"));
-  EXPECT_EQ(access.module, nullptr);
 }
 
-TEST(RegisterGpu, ItsBenchmarksReportTheReasonForAMissingGpuOrCudnn) {
-  RegisterGpu({nullptr, {}, Reason{"there is none today"}});
-  const auto workload =
-      workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c16h16w16k8r3s3_p1/cold");
-  EXPECT_EQ(workload.cache, workload::CacheState::kCold);
-  EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { workload.prepare({}); }), "there is none today");
+// The reason for a missing GPU is seen by tests/cli/test_gpu.py.
+TEST(RegisterGpu, ItsBenchmarksReportTheReasonForMissingCudnn) {
   RegisterGpu(Access("no_backends"));
   const auto lstm = workload::MakeWorkload("LSTM/gpu/cudnn/bwd/f32/t1n1i1h1");
   EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { lstm.prepare({}); }),

@@ -9,9 +9,7 @@ namespace {
 
 using testing::HasSubstr, testing::Pair, testing::UnorderedElementsAre;
 
-std::string Refusal(const Call& call) {
-  return fakes::RefusalOf([&] { WorkOf(call); });
-}
+std::string Refusal(const Call& call) { return fakes::RefusalOf(WorkOf, call); }
 
 TEST(WorkOf, ATypeAloneIsItsVectorUnitAndBytesAreByLevelAndRefusesWhatIsNoWork) {
   auto work = WorkOf({.flops = {{"fp32", 5}, {"fp64", 0}, {"fp16.matrix", 4}}});

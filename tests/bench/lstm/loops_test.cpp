@@ -271,8 +271,7 @@ TEST(LstmReferenceBackend, RunsAndVerifiesEveryDirectionAndListsItsMemory) {
   const auto forward = prepare("fwd_training/f64/t2n3i5h7/peephole");
   EXPECT_EQ(fakes::BytesOf(forward), (fakes::ListedBytes{8 * kWeights, 8 * kForward}));
   // gradients: as many as inputs (30 + 42 and the weights) and outputs (42 + 42), no weights
-  const auto backward = prepare("bwd/f64/t2n3i5h7/peephole");
-  EXPECT_EQ(fakes::BytesOf(backward),
+  EXPECT_EQ(fakes::BytesOf(prepare("bwd/f64/t2n3i5h7/peephole")),
             (fakes::ListedBytes{8 * kWeights, 8 * (kWeights + kForward + 30 + 126)}));
 }
 

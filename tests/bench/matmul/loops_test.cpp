@@ -19,6 +19,7 @@ namespace {
 
 using fakes::Between;
 using testing::ElementsAre, testing::HasSubstr;
+using workload::ProductArrays, workload::ProductInputs, workload::ProductOutput;
 
 constexpr ProductDirection kAll[] = {ProductDirection::kForward, ProductDirection::kBackwardData,
                                      ProductDirection::kBackwardWeights};
@@ -48,8 +49,7 @@ size_t AtB(const MatmulCase& matmul, int64_t pair, int64_t l, int64_t j) {
 }
 
 // Returns the result in its order in memory.
-std::vector<double> Definition(const MatmulCase& matmul,
-                               const workload::ProductArrays<double>& factors) {
+std::vector<double> Definition(const MatmulCase& matmul, const ProductArrays<double>& factors) {
   const auto& p = matmul.problem;
   auto sums = workload::ArraysOf({}, SizesOf(matmul));
   for (int64_t pair = 0; pair < p.b; ++pair)
@@ -87,7 +87,7 @@ TEST(MatmulReference, LoopsAreTheDefinitionAndAddBiasReluAndTheDestination) {
   matmul.problem = ParseMatmul("m2n2k1");
   matmul.bias = true;
   matmul.eltwise = workload::Eltwise::kRelu;
-  workload::ProductArrays<double> arrays{{1, 2}, {3, -4}, {0, 0, 0, 0}, {-5, 6}};
+  ProductArrays<double> arrays{{1, 2}, {3, -4}, {0, 0, 0, 0}, {-5, 6}};
   RunMatmulCase(matmul, arrays);
   // {1, 2} x {3, -4} = {3, -4; 6, -8}; plus {-5, 6}: {-2, 2; 1, -2}.
   EXPECT_EQ(arrays.destination, (std::vector<double>{0, 2, 1, 0}));
@@ -103,7 +103,7 @@ TEST(MatmulReference, LoopsAreTheDefinitionAndAddBiasReluAndTheDestination) {
   MatmulCase adding;
   adding.problem = ParseMatmul("m1n2k1");
   adding.bias = adding.sum = true;
-  workload::ProductArrays<double> added{{3}, {2, 2}, {5, 5}, {1, 0}, {-9, -5}};
+  ProductArrays<double> added{{3}, {2, 2}, {5, 5}, {1, 0}, {-9, -5}};
   RunMatmulCase(adding, added);
   EXPECT_EQ(added.destination, (std::vector<double>{-2, 1}));
   adding.eltwise = workload::Eltwise::kGeluErf;
@@ -117,12 +117,11 @@ MatmulCase CheckedCase(const std::string& name) {
 }
 
 // Returns the result of the loops, as f32.
-workload::ProductOutput<float> RightOutput(const MatmulCase& matmul,
-                                           const workload::ProductInputs& inputs) {
+ProductOutput<float> RightOutput(const MatmulCase& matmul, const ProductInputs& inputs) {
   auto arrays = workload::ArraysOf(inputs, SizesOf(matmul));
   RunMatmulCase(matmul, arrays);
   const auto& result = MatrixOf(arrays, ProductOf(matmul).result);
-  workload::ProductOutput<float> output{{result.begin(), result.end()}};
+  ProductOutput<float> output{{result.begin(), result.end()}};
   if (matmul.bias && matmul.direction != ProductDirection::kForward)
     output.bias_gradient.assign(arrays.bias.begin(), arrays.bias.end());
   return output;
@@ -136,13 +135,13 @@ TEST(MatmulCheck, FindsAMissingAddendAndTheOtherFunction) {
   matmul.eltwise = workload::Eltwise::kGeluErf;
   const auto inputs = workload::SeededInputs(matmul, 3);
   const auto result = [&](const MatmulCase& other) { return RightOutput(other, inputs); };
-  EXPECT_TRUE(workload::CheckOutput(matmul, inputs, result(matmul), 3).ok);
+  EXPECT_TRUE(CheckOutput(matmul, inputs, result(matmul), 3).ok);
   auto other = matmul;
   other.sum = false;
-  EXPECT_FALSE(workload::CheckOutput(matmul, inputs, result(other), 3).ok);
+  EXPECT_FALSE(CheckOutput(matmul, inputs, result(other), 3).ok);
   other = matmul;
   other.eltwise = workload::Eltwise::kGeluTanh;
-  EXPECT_FALSE(workload::CheckOutput(matmul, inputs, result(other), 3).ok);
+  EXPECT_FALSE(CheckOutput(matmul, inputs, result(other), 3).ok);
 }
 
 // Weights are made again from the stored integers, element by element of each column, and
@@ -177,10 +176,9 @@ TEST(CompressedWeights, AreTheScaledDistanceFromTheirZeroPointAndFaultsAreFound)
       return std::pair(expanded.weights, RightOutput(matmul, expanded));
     };
     const auto [weights, right] = output(0, 0);
-    EXPECT_TRUE(workload::CheckOutput(matmul, inputs, right, 5).ok) << name;
-    EXPECT_FALSE(workload::CheckOutput(matmul, inputs, output(1, 0).second, 5).ok) << name;
-    EXPECT_EQ(workload::CheckOutput(matmul, inputs, output(0, 1).second, 5).ok, matmul.group == p.k)
-        << name;
+    EXPECT_TRUE(CheckOutput(matmul, inputs, right, 5).ok) << name;
+    EXPECT_FALSE(CheckOutput(matmul, inputs, output(1, 0).second, 5).ok) << name;
+    EXPECT_EQ(CheckOutput(matmul, inputs, output(0, 1).second, 5).ok, matmul.group == p.k) << name;
     auto expanded = inputs.weights;
     Expand(matmul, expanded);
     EXPECT_EQ(expanded, weights) << name;
@@ -197,15 +195,15 @@ TEST(MatmulCheck, FindsOneWrongElementAndSamplesLargeProblemsWithTheirCorners) {
     const auto matmul = CheckedCase(name);
     const auto inputs = workload::SeededInputs(matmul, 5);
     const auto right = RightOutput(matmul, inputs);
-    const auto found = workload::CheckOutput(matmul, inputs, right, 5);
+    const auto found = CheckOutput(matmul, inputs, right, 5);
     EXPECT_TRUE(found.ok) << name << ' ' << found.max_error;
     EXPECT_THAT(found.how, HasSubstr("all ")) << name;
     for (const size_t at : {size_t{0}, right.values.size() / 2, right.values.size() - 1}) {
       auto wrong = right;
       wrong.values[at] += 2;
-      EXPECT_FALSE(workload::CheckOutput(matmul, inputs, wrong, 5).ok) << name << ' ' << at;
+      EXPECT_FALSE(CheckOutput(matmul, inputs, wrong, 5).ok) << name << ' ' << at;
       wrong.values[at] = std::numeric_limits<float>::quiet_NaN();
-      const auto lost = workload::CheckOutput(matmul, inputs, wrong, 5);
+      const auto lost = CheckOutput(matmul, inputs, wrong, 5);
       EXPECT_FALSE(lost.ok);
       EXPECT_THAT(lost.how, HasSubstr("1 of "));
     }
@@ -214,13 +212,13 @@ TEST(MatmulCheck, FindsOneWrongElementAndSamplesLargeProblemsWithTheirCorners) {
   const auto matmul = CheckedCase("fwd/f32/m600n300k200");
   const auto inputs = workload::SeededInputs(matmul, 5);
   auto output = RightOutput(matmul, inputs);
-  const auto found = workload::CheckOutput(matmul, inputs, output, 5);
+  const auto found = CheckOutput(matmul, inputs, output, 5);
   EXPECT_TRUE(found.ok);
   EXPECT_THAT(found.how, HasSubstr("sampled outputs of 180000"));
   for (const size_t corner : {0, 299, 599 * 300, 600 * 300 - 1}) {
     auto wrong = output;
     wrong.values[corner] += 1;
-    EXPECT_FALSE(workload::CheckOutput(matmul, inputs, wrong, 5).ok) << corner;
+    EXPECT_FALSE(CheckOutput(matmul, inputs, wrong, 5).ok) << corner;
   }
 }
 
@@ -233,9 +231,8 @@ TEST(MatmulCheck, ASubnormalF16ResultMayBeOffByHalfItsSpacing) {
   MatrixOf(inputs, Matrix::kB) = {0x1.4b8p-9F};
   const double exact = 0x1.4b8p-17;  // 9.88e-6, 165.75 times 2^-24
   for (const auto& [steps, right] : {std::pair{166, true}, {165, false}, {167, false}}) {
-    const auto found = workload::CheckOutput(
-        matmul, inputs, workload::ProductOutput<float>{{static_cast<float>(steps * 0x1p-24)}, {}},
-        5);
+    const auto found = CheckOutput(
+        matmul, inputs, ProductOutput<float>{{static_cast<float>(steps * 0x1p-24)}, {}}, 5);
     EXPECT_EQ(found.ok, right) << steps << " x 2^-24 for " << exact << ": " << found.max_error;
   }
 }
@@ -256,7 +253,7 @@ TEST(GroupedMatmul, ProblemAndTextAreInverseRowsAreSpreadAndWorkIsThatOfTheRows)
     ASSERT_EQ(ParseGrouped(ToText(problem)), problem) << ToText(problem);
   }
   const auto refusal = [](const std::string& text) {
-    return fakes::RefusalOf([&] { ParseGrouped(text, 10); });
+    return fakes::RefusalOf(ParseGrouped, text, 10);
   };
   EXPECT_THAT(refusal("g2m2n2k2_zipf"), HasSubstr("column 24: expected a seed"));
   EXPECT_THAT(refusal("g2m2n2k2_z1"), HasSubstr("column 19: expected '_zipf'"));
@@ -329,9 +326,7 @@ MatmulCase Case(const std::string& name) {
 
 const std::string kFp8 = "e4m3e4m3bf16/", kFp4 = "e2m1e2m1bf16/";
 
-std::string Refusal(const std::string& name) {
-  return fakes::RefusalOf([&] { Case(name); });
-}
+std::string Refusal(const std::string& name) { return fakes::RefusalOf(Case, name); }
 
 TEST(ScalingName, HasScalesOfItsType) {
   EXPECT_EQ(Case(kFp8 + "m1n2k3").scaling, Scaling::kNone);
@@ -417,7 +412,7 @@ TEST(FactorScales, AreStoredAsCublasltReadsThem) {
 }
 
 // What a GPU returns: products of the stored elements, times the scales in memory, rounded to bf16.
-std::vector<float> Scaled(const MatmulCase& matmul, const workload::ProductInputs& elements,
+std::vector<float> Scaled(const MatmulCase& matmul, const ProductInputs& elements,
                           const FactorScales& a, const FactorScales& b) {
   const auto& p = matmul.problem;
   std::vector<float> result;
@@ -441,9 +436,7 @@ TEST(ScaledProduct, IsCheckedWithItsScales) {
     a.Apply(inputs.source);
     b.Apply(inputs.weights);
     const auto error = [&](const FactorScales& of_a) {
-      return workload::CheckOutput(
-                 matmul, inputs, workload::ProductOutput<float>{Scaled(matmul, elements, of_a, b)},
-                 1)
+      return CheckOutput(matmul, inputs, ProductOutput<float>{Scaled(matmul, elements, of_a, b)}, 1)
           .max_error;
     };
     EXPECT_LT(error(a), 1) << matmul.type << ToText(matmul.problem);

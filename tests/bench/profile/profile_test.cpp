@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdint>
 #include <cstdlib>
 #include <random>
 #include <sstream>
@@ -38,9 +37,9 @@ machine::Machine Roofs() {
   return machine;
 }
 
-record::RunFile Imported(const std::string& name, const ProgramFacts& facts = {}) {
+record::RunFile Imported(const std::string& name) {
   std::ostringstream warnings;
-  auto run = ProgramRun(ReadFile(fakes::LogPath(name), "a log"), name, facts, Roofs(), warnings);
+  auto run = ProgramRun(ReadFile(fakes::LogPath(name), "a log"), name, {}, Roofs(), warnings);
   EXPECT_EQ(warnings.str(), "");
   return run;
 }
@@ -70,12 +69,10 @@ TEST(ProgramRun, TimesOfTheRecordsAddUpToTheLogAndAConvolutionHasOurNameItsFlops
   }
   const auto run = Imported("pt_r50_inf.onednn.log");
   const auto& record = Find(run, "Conv2D/cpu/onednn/fwd/f32/n8c256h14w14k256r3s3_p1/training");
-  const auto& work = record.work.at(Provenance::kModelled);
-  EXPECT_EQ(work.flops.at("fp32.vector"),
+  EXPECT_EQ(record.work.at(Provenance::kModelled).flops.at("fp32.vector"),
             static_cast<double>(conv2d::Flops(conv2d::ParseConv2d("n8c256h14w14k256r3s3_p1"))));
-  EXPECT_EQ(record.threads, 2);
-  EXPECT_EQ(record.isa, "avx2");
-  EXPECT_EQ(record.algorithm, "jit:avx2");
+  EXPECT_EQ(std::tuple(record.threads, record.isa, record.algorithm),
+            std::tuple(2, "avx2", "jit:avx2"));
   EXPECT_EQ(record.repro,
             "--conv --mode=P --dir=FWD_D mb8_ic256oc256_ih14oh14kh3sh1dh0ph1_iw14ow14kw3sw1dw0pw1");
 }
@@ -319,22 +316,25 @@ std::string TraceText(int count) {
   return R"({"traceEvents":[)" + events + R"(],"baseTimeNanoseconds":2000000000})";
 }
 
-TEST(ReadTorchTrace, TakesTheLastWindowThatIsNotShort) {
+// Reads a folder with these files.
+TorchTrace TraceOf(const std::map<std::string, std::string>& files) {
   const TemporaryFolder folder;
-  WriteFile(folder / "7-1.json", TraceText(9));
-  WriteFile(folder / "7-2.json", TraceText(8));
-  WriteFile(folder / "7-10.json", TraceText(2));
-  WriteFile(folder / "8-1.json", TraceText(3));
-  const auto read = ReadTorchTrace(folder / "");
-  ASSERT_TRUE(read.trace);
-  EXPECT_EQ(read.trace->calls.size(), 8U);
-  EXPECT_DOUBLE_EQ(read.trace->calls[1].begin, 2 + 10e-6);
+  for (const auto& [name, text] : files) WriteFile(folder / name, text);
+  return ReadTorchTrace(folder / "");
+}
+
+TEST(ReadTorchTrace, TakesTheLastWindowThatIsNotShort) {
+  const auto read = TraceOf({{"7-1.json", TraceText(9)},
+                             {"7-2.json", TraceText(8)},
+                             {"7-10.json", TraceText(2)},
+                             {"8-1.json", TraceText(3)}});
+  EXPECT_EQ(read.trace.value().calls.size(), 8U);
+  EXPECT_DOUBLE_EQ(read.trace->calls.at(1).begin, 2 + 10e-6);
   EXPECT_DOUBLE_EQ(read.trace->begin, 2);
   EXPECT_THAT(read.remarks, ElementsAre(HasSubstr("2 processes have traces")));
 }
 
 TEST(ReadTorchTrace, CallsOfModulesDecideWhichWindowIsShortAndABrokenOneIsARemark) {
-  const TemporaryFolder folder;
   const auto with_modules = [](int operators, int modules) {
     auto text = TraceText(operators);
     for (int i = 0; i < modules; ++i)
@@ -343,26 +343,20 @@ TEST(ReadTorchTrace, CallsOfModulesDecideWhichWindowIsShortAndABrokenOneIsARemar
                   R"("ts":0,"dur":5},)");
     return text;
   };
-  WriteFile(folder / "7-1.json", with_modules(50, 1));  // compiles the model
-  WriteFile(folder / "7-2.json", with_modules(3, 9));
-  WriteFile(folder / "7-3.json", with_modules(1, 2));
-  const auto read = ReadTorchTrace(folder / "");
-  ASSERT_TRUE(read.trace);
-  EXPECT_EQ(read.trace->calls.size(), 12U);
+  const auto read = TraceOf({{"7-1.json", with_modules(50, 1)},  // compiles the model
+                             {"7-2.json", with_modules(3, 9)},
+                             {"7-3.json", with_modules(1, 2)}});
+  EXPECT_EQ(read.trace.value().calls.size(), 12U);
   auto text = TraceText(5);
   text.replace(text.find("\"dur\":5"), 7, "\"dur\":9e15");
-  const TemporaryFolder other;
-  WriteFile(other / "7-1.json", text);
-  const auto endless = ReadTorchTrace(other / "").trace.value();
+  const auto endless = TraceOf({{"7-1.json", text}}).trace.value();
   ASSERT_EQ(endless.calls.size(), 5U);
   EXPECT_NEAR(endless.end, 2 + 45e-6, 1e-9);
   for (const auto& call : endless.calls) EXPECT_LE(call.end, 2 + 46e-6);
-  const TemporaryFolder broken;
-  WriteFile(broken / "7-1.json", TraceText(9));
-  WriteFile(broken / "7-2.json", TraceText(9).replace(2, 11, "traceOthers"));
-  WriteFile(broken / "7.txt", "the program has its own profiler\n");
-  const auto remarked = ReadTorchTrace(broken / "");
-  ASSERT_TRUE(remarked.trace);
+  const auto remarked = TraceOf({{"7-1.json", TraceText(9)},
+                                 {"7-2.json", TraceText(9).replace(2, 11, "traceOthers")},
+                                 {"7.txt", "the program has its own profiler\n"}});
+  EXPECT_TRUE(remarked.trace);
   EXPECT_THAT(remarked.remarks, Contains("--torch: process 7: the program has its own profiler"));
   EXPECT_EQ(remarked.remarks.size(), 2U);
 }

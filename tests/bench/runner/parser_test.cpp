@@ -306,7 +306,7 @@ cpu::Environment OneVariable(const std::string& name, const std::string& value) 
 TEST(RefusePinning, NamesTheVariableAndAThreadLimitMayBeThatOfTheRun) {
   EXPECT_NO_THROW(RefusePinning(OneVariable("OMP_NUM_THREADS", "2")));
   for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
-    EXPECT_THAT(fakes::RefusalOf([&] { RefusePinning(OneVariable(name, "x")); }), StartsWith(name));
+    EXPECT_THAT(fakes::RefusalOf(RefusePinning, OneVariable(name, "x")), StartsWith(name));
   EXPECT_NO_THROW(RefuseThreadLimit(2, OneVariable("OMP_THREAD_LIMIT", "2")));
   EXPECT_NO_THROW(RefuseThreadLimit(8, OneVariable("OMP_NUM_THREADS", "2")));
 }

@@ -74,8 +74,7 @@ TEST(StoppingRule, AQuietMachineRepeatsAsAskedForAndABusyOneEndsWithTheTime) {
     return record::Repetition{.seconds = 1 + time / kSeconds / 100, .iterations = 1};
   };
   EXPECT_EQ(Follow({.max_noise = 0.031}, drifting).repetitions.size(), 9);
-  const auto slower = Follow({.max_noise = 0.02}, drifting);
-  EXPECT_GE(slower.seconds, 2);
+  EXPECT_GE(Follow({.max_noise = 0.02}, drifting).seconds, 2);
   const auto three = Follow({.repetitions = 3}, [](double time) {
     return record::Repetition{.seconds = 1 + time, .iterations = 1};
   });
@@ -232,8 +231,7 @@ TEST(SampleGpu, RenewsWhatACallUsesUpKeepsTimesApartAndReadsTheGpuUnderLoad) {
   EXPECT_EQ(order.batches, 3);
   EXPECT_EQ(order.calls_in_batch, 5);  // 5 ms of 1 ms
   QueuedTimer queued(clock, kNothing, {}, 1);
-  const auto both = SampleGpu(clock, kNothing, 1e-3, {}, &queued);
-  EXPECT_DOUBLE_EQ(both.queued_seconds.value(), 1e-4);
+  EXPECT_DOUBLE_EQ(SampleGpu(clock, kNothing, 1e-3, {}, &queued).queued_seconds.value(), 1e-4);
   Log loaded;
   const auto under_load = Sampled(Logging(loaded), 1e-3);
   EXPECT_EQ(under_load.clock_hz, 1.6e9);  // NVML's, since no batch was long enough to count cycles
@@ -328,8 +326,7 @@ TEST(QueuedTimer, TimesAsManyCallsInQueuesThatFitAndAgainWhatBeganTooEarly) {
     return gpu::QueuedCalls{std::vector<double>(calls, too_early ? 1.0 : 1e-4), 1e9, !too_early};
   };
   QueuedTimer repeating(early, kNothing, {}, 1);
-  const auto later = repeating.Time(25);
-  EXPECT_EQ(later.seconds, std::vector<double>(25, 1e-4));
+  EXPECT_EQ(repeating.Time(25).seconds, std::vector<double>(25, 1e-4));
   early.queued = [](const gpu::L2State&, const gpu::Enqueue&, int calls) {
     return gpu::QueuedCalls{std::vector<double>(calls, 1e-4), 1e9, false};
   };

@@ -40,9 +40,7 @@ std::vector<int64_t> Counts(const std::string& text) {
   return counts;
 }
 
-std::string Refusal(const std::string& text) {
-  return fakes::RefusalOf([&] { Read(text); });
-}
+std::string Refusal(const std::string& text) { return fakes::RefusalOf(Read, text); }
 
 void Refuses(const std::string& text, const std::string& place_and_why) {
   EXPECT_THAT(Refusal(text), StartsWith("my.txt:" + place_and_why)) << text;
@@ -194,7 +192,7 @@ std::string ChosenOf(const std::string& text, const SuiteChoices& choices) {
 }
 
 std::string Refusal(const std::string& text, const SuiteChoices& choices) {
-  return fakes::RefusalOf([&] { ChosenOf(text, choices); });
+  return fakes::RefusalOf(ChosenOf, text, choices);
 }
 
 // The first layer has no data gradient.
@@ -505,11 +503,8 @@ double MultiplyAdds(const std::string& suite) {
   return flops / 2 / images;
 }
 
-TEST(BuiltInSuites, AreReadableAndTheDefaultSetSharesNoName) {
-  for (const auto& suite : BuiltInSuites()) {
-    EXPECT_GE(SelectSuites({std::string(suite.name)}).at(0).layers.size(), 5U) << suite.name;
-    EXPECT_TRUE(suite.text.starts_with("# ")) << suite.name;
-  }
+TEST(BuiltInSuites, BeginWithATextAndTheDefaultSetSharesNoName) {
+  for (const auto& suite : BuiltInSuites()) EXPECT_TRUE(suite.text.starts_with("# ")) << suite.name;
   std::set<std::string> names;
   const auto suites = SelectSuites({});
   for (const auto& suite : suites)

@@ -15,7 +15,8 @@ namespace dlroof::supervise {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::UnorderedElementsAre;
+using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Pair,
+    testing::UnorderedElementsAre;
 
 JournalHeader Header() {
   JournalHeader header{.programs = {"old", "new"},
@@ -35,9 +36,7 @@ JournalEntry JournalEntryOfTwo() {
   return entry;
 }
 
-std::string Refusal(const std::string& text) {
-  return fakes::RefusalOf([&] { ParseJournal(text, "j"); });
-}
+std::string Refusal(const std::string& text) { return fakes::RefusalOf(ParseJournal, text, "j"); }
 
 TEST(Journal, IsReadAsItWasWrittenAndAcceptsMessagesThatAreNotUtf8) {
   const auto text = JournalLine(Header()) +
@@ -67,11 +66,6 @@ TEST(Journal, CutAnywhereHasItsCompleteLinesAndOtherFilesAreRefused) {
   }
   EXPECT_THAT(Refusal("hello\n"), HasSubstr("j:1: not a line"));
   EXPECT_THAT(Refusal("{}\n"), HasSubstr("j:1: not the journal"));
-  EXPECT_THAT(Refusal(JournalLine(Header()) + "{\n" + JournalLine(JournalEntryOfTwo())),
-              HasSubstr("j:2: "));
-  EXPECT_THAT(Refusal(R"({"dlroof_journal": 2, "seed": 1})"
-                      "\n"),
-              HasSubstr("newer dlroof (schema 2"));
   auto broken = JournalEntryOfTwo();
   broken.outcomes.pop_back();
   EXPECT_THAT(Refusal(JournalLine(Header()) + JournalLine(broken)), HasSubstr("one of each"));
@@ -125,12 +119,6 @@ Part PartOf(const std::string& problem, const std::vector<double>& seconds,
   return PartFrom(fakes::Name(problem) + "/real_time", Result(problem, seconds), block);
 }
 
-std::vector<double> SecondsOf(const record::Record& record) {
-  std::vector<double> seconds;
-  for (const auto& repetition : record.repetitions) seconds.push_back(repetition.seconds);
-  return seconds;
-}
-
 TEST(Merge, KeepsTheSpecifiedOrderFailedRecordsAndBlocksThatFollowEachOther) {
   const std::vector<Supervised> supervised = {
       {fakes::Name("n2") + "/real_time", {PartOf("n2", {2, 2, 2})}},
@@ -150,12 +138,7 @@ TEST(Merge, KeepsTheSpecifiedOrderFailedRecordsAndBlocksThatFollowEachOther) {
   const auto listed = fakes::Name("n1") + "/real_time";
   merged = ToJson(MergedRun({{listed, {PartFrom(listed, {Reason{"ended by signal 11"}, {}}, {})}}},
                             {}, json::object()));
-  EXPECT_EQ(merged["records"][0]["status"], "failed");
-  EXPECT_EQ(merged["records"][0]["name"], fakes::Name("n1"));
-  EXPECT_EQ(merged["records"][0]["problem"], "n1");
-  EXPECT_EQ(merged["records"][0]["reason"], "ended by signal 11");
-  EXPECT_EQ(merged["benchmarks"][0]["error_occurred"], true);
-  EXPECT_EQ(merged["benchmarks"][0]["error_message"], "ended by signal 11");
+  EXPECT_EQ(merged["records"][0]["problem"], "n1") << "tests/cli/test_run.py looks at the rest";
   EXPECT_THAT(PartFrom(fakes::Name("n1"), Result("n2", {1}), std::nullopt).failure.value().text,
               HasSubstr("left no result"));
   EXPECT_THAT(
@@ -166,15 +149,13 @@ TEST(Merge, KeepsTheSpecifiedOrderFailedRecordsAndBlocksThatFollowEachOther) {
   EXPECT_EQ(record.status, record::Status::kFailed);
   EXPECT_EQ(record.reason, "hangs");
   const std::vector<Part> parts = {PartOf("n1", {9, 9, 1, 2, 1}, 0), PartOf("n1", {8, 8, 1, 1}, 4)};
-  const record::Record joined = RecordOf(fakes::Name("n1"), parts);
-  EXPECT_THAT(SecondsOf(joined), testing::ElementsAre(1, 2, 1, 1, 1));
-  EXPECT_EQ(joined.repetitions[2].block, 0);
-  EXPECT_EQ(joined.repetitions[3].block, 4);
+  std::vector<std::pair<double, int>> joined;
+  for (const auto& repetition : RecordOf(fakes::Name("n1"), parts).repetitions)
+    joined.emplace_back(repetition.seconds, repetition.block.value());
+  EXPECT_THAT(joined, ElementsAre(Pair(1, 0), Pair(2, 0), Pair(1, 0), Pair(1, 4), Pair(1, 4)));
   const auto blocks = ToJson(MergedRun({{fakes::Name("n1"), parts}}, {}, json::object()));
   ASSERT_EQ(blocks["benchmarks"].size(), 5);
-  EXPECT_EQ(blocks["benchmarks"][4]["repetition_index"], 4);
   EXPECT_EQ(blocks["benchmarks"][4]["repetitions"], 5);
-  EXPECT_EQ(blocks["records"][0]["repetitions"][3]["block"], 4);
 }
 
 void EachValue(json& value, const std::function<void(json&)>& visit) {
@@ -282,7 +263,6 @@ TEST(SupervisedProgram, AFilterKeepsTheOneNameAndTheCommandReplacesFilterAndCeil
   EXPECT_EQ(ExactFilter("BM<int, 2>(a+b).*[x]"), "^BM<int, 2>\\(a\\+b\\)\\.\\*\\[x\\]$");
   EXPECT_EQ(FlagValue({"--a=1", "--b=2", "--a=3"}, "a"), "3");
   EXPECT_EQ(FlagValue({"--ab=1"}, "a"), std::nullopt);
-  EXPECT_THROW(CheckArguments({"--benchmark_out=x"}), BadInput);
   EXPECT_THROW(CheckArguments({"--dlroof_turns=3,4"}), BadInput);
   EXPECT_NO_THROW(CheckArguments({"--benchmark_filter=x", "--benchmark_repetitions=3"}));
   const ProcessPaths paths = {"run.json", "out", "err"};

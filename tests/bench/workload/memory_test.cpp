@@ -316,8 +316,7 @@ Errors OfOtherConvolution(const std::string& problem, const std::string& compute
 // The frames of a filter, one after another, in a sum that is rounded to bf16 after each.
 Errors OfNarrowSums() {
   constexpr int64_t kFrames = 5, kChannels = 32;
-  const auto conv = Convolution("n1c32d9h3w3k4t5r1s1");
-  return OfProduct(conv, [&](auto& output, const ProductInputs& in) {
+  return OfProduct(Convolution("n1c32d9h3w3k4t5r1s1"), [](auto& output, const ProductInputs& in) {
     constexpr int64_t kPixels = 9, kDepth = 9, kOut = kDepth - kFrames + 1;
     for (int64_t i = 0; i < std::ssize(output); ++i) {
       const int64_t k = i / (kOut * kPixels), d = i / kPixels % kOut, pixel = i % kPixels;

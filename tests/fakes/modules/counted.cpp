@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "counters/gpu/counter.h"
-#include "tests/fakes/fake_gpu.h"
+#include "tests/fakes/modules/module.h"
 
 namespace {
 
@@ -95,21 +95,16 @@ class RangeProfiler : public dlroof::gpu::CuptiApi {
 
 }  // namespace
 
-extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
-  static const dlroof::gpu_loader::GpuModule module = [] {
-    auto made = dlroof::fakes::FakeModule();
-    dlroof::gpu::CuptiParts parts{
-        .api = std::make_unique<RangeProfiler>(),
-        .known_calls = [](const auto&) { return std::vector<dlroof::gpu::KnownCall>{}; },
-        .now = Seconds};
-    made.sources = {dlroof::gpu::CuptiSourceOf(
-        std::make_shared<dlroof::gpu::CuptiCounter>(std::move(parts)), "")};
-    made.clock = [](int) {
-      auto clock = dlroof::fakes::OpenFake();
-      clock->energy_joules = [] { return std::optional<double>(50 * Seconds()); };
-      return clock;
-    };
-    return made;
-  }();
-  return &module;
+void Change(dlroof::gpu_loader::GpuModule& module) {
+  dlroof::gpu::CuptiParts parts{
+      .api = std::make_unique<RangeProfiler>(),
+      .known_calls = [](const auto&) { return std::vector<dlroof::gpu::KnownCall>{}; },
+      .now = Seconds};
+  module.sources = {dlroof::gpu::CuptiSourceOf(
+      std::make_shared<dlroof::gpu::CuptiCounter>(std::move(parts)), "")};
+  module.clock = [](int) {
+    auto clock = dlroof::fakes::OpenFake();
+    clock->energy_joules = [] { return std::optional<double>(50 * Seconds()); };
+    return clock;
+  };
 }

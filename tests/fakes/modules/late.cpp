@@ -3,7 +3,7 @@
 // crashes.
 #include <cstdlib>
 
-#include "tests/fakes/fake_gpu.h"
+#include "tests/fakes/modules/module.h"
 
 namespace {
 
@@ -28,11 +28,4 @@ dlroof::workload::PreparedCall LatePrepare(const dlroof::workload::BenchmarkName
 
 }  // namespace
 
-extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
-  static const dlroof::gpu_loader::GpuModule module = [] {
-    auto made = dlroof::fakes::FakeModule();
-    made.backends.at(0).prepare = LatePrepare;
-    return made;
-  }();
-  return &module;
-}
+void Change(dlroof::gpu_loader::GpuModule& module) { module.backends.at(0).prepare = LatePrepare; }

@@ -1,12 +1,7 @@
 // Opens, but there is no GPU.
-#include "tests/fakes/fake_gpu.h"
+#include "tests/fakes/modules/module.h"
 
-extern "C" const dlroof::gpu_loader::GpuModule* dlroof_cuda_module() {
-  static const dlroof::gpu_loader::GpuModule module = [] {
-    auto made = dlroof::fakes::FakeModule();
-    made.devices.clear();
-    made.no_device_reason = dlroof::Reason{"the fake driver sees no GPU"};
-    return made;
-  }();
-  return &module;
+void Change(dlroof::gpu_loader::GpuModule& module) {
+  module.devices.clear();
+  module.no_device_reason = dlroof::Reason{"the fake driver sees no GPU"};
 }

@@ -32,8 +32,7 @@ TEST(AttentionOnednn, AgreesWithTheReferenceAndSaysWhatTheLibraryChose) {
       for (const std::string option : {"", "/graph"})
         fakes::ExpectAgrees("Attention/cpu/onednn/fwd/" + type + "/" + problem + option, type);
   // Four tensors, the scores in f32, the weights, and the mask.
-  const auto call = workload::MakeWorkload("Attention/cpu/onednn/fwd/f32/b2h4q8k16d32_kv2br")
-                        .prepare({.threads = 1});
+  const auto call = fakes::Prepared("Attention/cpu/onednn/fwd/f32/b2h4q8k16d32_kv2br");
   EXPECT_TRUE(call.algorithm.starts_with("unfused ")) << call.algorithm;
   EXPECT_EQ(std::ranges::count(call.algorithm, '+'), 3) << call.algorithm;
   EXPECT_FALSE(call.isa.empty());
@@ -49,8 +48,7 @@ TEST(AttentionOnednn, BackwardAgreesWithTheReferenceAlsoWithOtherInputsInTheSame
   for (const std::string type : {"f32", "bf16", "f16"})
     for (const std::string problem : kEveryMask)
       fakes::ExpectAgrees("Attention/cpu/onednn/bwd/" + type + "/" + problem, type);
-  const auto call = workload::MakeWorkload("Attention/cpu/onednn/bwd/f32/b2h4q8k16d32_kv2br")
-                        .prepare({.threads = 1});
+  const auto call = fakes::Prepared("Attention/cpu/onednn/bwd/f32/b2h4q8k16d32_kv2br");
   EXPECT_EQ(std::ranges::count(call.algorithm, '+'), 9) << call.algorithm;
   EXPECT_EQ(call.modelled.launches, 10);
   call.new_inputs(2);
@@ -66,10 +64,7 @@ TEST(AttentionOnednn, BackwardAgreesWithTheReferenceAlsoWithOtherInputsInTheSame
 // Version 3.2 divides the pattern; newer ones, which compile it in one partition, may fuse it.
 TEST(AttentionOnednn, GraphSaysHowTheLibraryDividesItAlsoTheSecondTime) {
   const std::string name = "Attention/cpu/onednn/fwd/f32/b2h4q8k16d32_kv2br";
-  const auto prepared = [](const std::string& of) {
-    return workload::MakeWorkload(of).prepare({.threads = 1});
-  };
-  const auto unfused = prepared(name), graph = prepared(name + "/graph");
+  const auto unfused = fakes::Prepared(name), graph = fakes::Prepared(name + "/graph");
   EXPECT_THAT(graph.algorithm, testing::StartsWith("graph, "));
   EXPECT_EQ(graph.modelled.parts, unfused.modelled.parts);
   EXPECT_EQ(graph.modelled.bytes, unfused.modelled.bytes);
@@ -84,7 +79,7 @@ TEST(AttentionOnednn, GraphSaysHowTheLibraryDividesItAlsoTheSecondTime) {
   } else {
     EXPECT_EQ(graph.modelled.launches, 1) << graph.algorithm;
   }
-  EXPECT_EQ(prepared(name + "/graph").algorithm, graph.algorithm);
+  EXPECT_EQ(fakes::Prepared(name + "/graph").algorithm, graph.algorithm);
 }
 
 // The library computes every pair. Its scale, a x + b, counts two per pair where ours counts one;
@@ -92,8 +87,7 @@ TEST(AttentionOnednn, GraphSaysHowTheLibraryDividesItAlsoTheSecondTime) {
 TEST(AttentionOnednn, HasTheFlopsOfTheLibrarysLogWithoutAMaskAndWhatCannotFitIsNotTried) {
   constexpr double kPairs = 2 * 4 * 8 * 16;
   const auto prepared = [](const std::string& problem) {
-    return workload::MakeWorkload("Attention/cpu/onednn/fwd/f32/" + problem)
-        .prepare({.threads = 1});
+    return fakes::Prepared("Attention/cpu/onednn/fwd/f32/" + problem);
   };
   const auto all = prepared("b2h4q8k16d32_kv2");
   const double dense = all.modelled.parts.at("matrix") + all.modelled.parts.at("elementwise");

@@ -38,14 +38,11 @@ TEST(RowsOnednn, AgreeWithTheReferenceAsDoTheirGradients) {
 }
 
 TEST(RowsOnednn, SaysWhatTheLibraryChoseAndWhatCannotFit) {
-  const auto softmax =
-      workload::MakeWorkload("Softmax/cpu/onednn/fwd/f32/m32n48").prepare({.threads = 1});
+  const auto softmax = fakes::Prepared("Softmax/cpu/onednn/fwd/f32/m32n48");
   EXPECT_FALSE(softmax.algorithm.empty());
   EXPECT_FALSE(softmax.isa.empty());
   EXPECT_EQ(fakes::BytesOf(softmax), (fakes::ListedBytes{0, 2 * 4 * 32 * 48}));
-  const auto norm =
-      workload::MakeWorkload("LayerNorm/cpu/onednn/fwd/f32/m32n48/training/scale/shift")
-          .prepare({.threads = 1});
+  const auto norm = fakes::Prepared("LayerNorm/cpu/onednn/fwd/f32/m32n48/training/scale/shift");
   EXPECT_EQ(fakes::BytesOf(norm), (fakes::ListedBytes{4 * 2 * 48, 4 * (2 * 32 * 48 + 2 * 32)}));
   EXPECT_THAT(fakes::Outcome("Softmax/cpu/onednn/fwd/f32/m2147483647n4096"),
               testing::HasSubstr("GB of memory"));
