@@ -1,14 +1,11 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <cmath>
 #include <sstream>
 
 #include "baselines/compare/compare.h"
 #include "baselines/compare/write_comparison.h"
 #include "baselines/statistics/levels.h"
 #include "tests/fakes/small_run.h"
-#include "tests/fakes/verdicts.h"
 
 namespace dlroof::compare {
 namespace {
@@ -43,15 +40,12 @@ std::vector<record::Record> Suite(double factor_of_third, double machine = 1) {
   return records;
 }
 
-TEST(ProcessTimes, AreThoseOfEachProcess) {
+TEST(ProcessTimes, AreThoseOfEachOfThreeProcessesOrMoreOfACpu) {
   const auto times = statistics::TimesByProcess(InProcesses("n1", 2));
   ASSERT_TRUE(times);
   EXPECT_EQ(times->size(), 5);
   for (const auto& process : *times) EXPECT_EQ(process.size(), 8);
   EXPECT_NEAR(statistics::LevelOfProcesses(*times).seconds(), 2, 0.01);
-}
-
-TEST(ProcessTimes, NeedThreeProcessesOfACpu) {
   EXPECT_FALSE(statistics::TimesByProcess(InProcesses("n1", 2, 2)));
   EXPECT_TRUE(statistics::TimesByProcess(InProcesses("n1", 2, 3)));
   auto gpu = InProcesses("n1", 2);
