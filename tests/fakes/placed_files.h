@@ -1,17 +1,15 @@
 // The run files of tests/data, placed on their roofs.
 #pragma once
 
-#include <sstream>
 #include <string>
 
 #include "reporters/roofline/placed_run.h"
-#include "tests/test_data.h"
+#include "tests/fakes/run_files.h"
 
 namespace dlroof::fakes {
 
 inline roofline::PlacedRun ReadPlaced(const std::string& name) {
-  std::ostringstream warnings;
-  return roofline::PlaceRun(record::ReadRunFile(TestData(name), warnings));
+  return roofline::PlaceRun(StoredRun(name));
 }
 
 // tests/data/run_small.json, worked by hand: 2 threads reach 200 GFLOP/s (fp32.vector), 1600

@@ -3,6 +3,7 @@
 
 #include "ceilings/machine/machine.h"
 #include "reporters/record/record.h"
+#include "tests/fakes/ceilings.h"
 
 namespace dlroof::fakes {
 
@@ -10,10 +11,10 @@ namespace dlroof::fakes {
 inline machine::Machine MachineWithRidge() {
   machine::Machine machine{.device = "cpu"};
   machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .status = machine::CeilingStatus::kValidated};
-  all.flops["bf16.matrix"] = {.per_second = 1000, .status = machine::CeilingStatus::kValidated};
-  all.bytes[Level::kDram] = {.per_second = 10, .status = machine::CeilingStatus::kValidated};
-  all.bytes[Level::kL2] = {.per_second = 50, .status = machine::CeilingStatus::kValidated};
+  all.flops["fp32.vector"] = Validated(100);
+  all.flops["bf16.matrix"] = Validated(1000);
+  all.bytes[Level::kDram] = Validated(10);
+  all.bytes[Level::kL2] = Validated(50);
   all.launch_seconds = 0.5;
   return machine;
 }

@@ -12,11 +12,14 @@
 
 namespace dlroof::fakes {
 
-// Number of mutants of each kind: DLROOF_MUTANTS or, if that is not set, `usual`.
-inline int Mutants(int usual) {
-  const char* asked = std::getenv("DLROOF_MUTANTS");
+// The number in a variable of the environment or, if that is not set, `usual`.
+inline int Asked(const char* variable, int usual) {
+  const char* asked = std::getenv(variable);
   return asked == nullptr ? usual : std::atoi(asked);
 }
+
+// Number of mutants of each kind.
+inline int Mutants(int usual) { return Asked("DLROOF_MUTANTS", usual); }
 
 // Changes the structure of a file: members and elements go, come twice, get another type, another
 // name or a number that cannot be.

@@ -199,7 +199,8 @@ json MachineOf(double per_second) {
   return machine;
 }
 
-TEST(ImpossibleNumbers, ARateFollowsFromFlopsPerCycleClockAndThreads) {
+TEST(ImpossibleNumbers,
+     ARateFollowsFromFlopsPerCycleClockAndThreadsAndAStarvedThreadsIsNotWritten) {
   // 32 FLOP/cycle x 1e9 cycle/s x 2 threads = 6.4e10 FLOP/s.
   const auto right = machine::MachineFromJson(MachineOf(6.4e10), "m.json");
   EXPECT_TRUE(machine::AllThreads(right).flops.at("fp32.vector").IsValidated());
@@ -210,10 +211,7 @@ TEST(ImpossibleNumbers, ARateFollowsFromFlopsPerCycleClockAndThreads) {
   const auto low = machine::MachineFromJson(MachineOf(6.4e9), "m.json");
   EXPECT_THAT(machine::AllThreads(low).flops.at("fp32.vector").ReasonText(),
               HasSubstr("its rate is below the interval"));
-}
-
-// Beside other programs a thread took 200 s for 200 ns.
-TEST(ImpossibleNumbers, AreNotWrittenOfAStarvedThread) {
+  // Beside other programs a thread took 200 s for 200 ns.
   auto machine = machine::MachineFromJson(MachineOf(6.4e10), "m.json");
   auto& validation = machine.by_threads.at(2).flops.at("fp32.vector").validation;
   validation.scaling = 8e-10;

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "counters/base/keys.h"
+#include "tests/fakes/gpu_samples.h"
 #include "tests/fakes/refusal.h"
+#include "tests/fakes/run_files.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof::cluster {
@@ -335,8 +337,9 @@ struct Written {
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {}), .models = {}};
 };
 
-TEST(WriteVersus, WhatIsUnknownHasNoKeyAndAnEmptyField) {
-  const Written written;
+TEST(WriteVersus,
+     WhatIsUnknownHasNoKeyAndAnEmptyFieldAndQueuedCallsOfAnOlderFileAreHeldAgainstAGraph) {
+  Written written;
   std::ostringstream csv;
   WriteVersusCsv(written.report, csv);
   EXPECT_THAT(csv.str(), HasSubstr(",100,3,,,,library: onednn | cudnn"));
@@ -345,19 +348,12 @@ TEST(WriteVersus, WhatIsUnknownHasNoKeyAndAnEmptyField) {
   EXPECT_FALSE(row["a"].contains("cost_per_1e15_flop"));
   EXPECT_FALSE(row["b"].contains("ci95"));
   EXPECT_TRUE(row["a"].contains("ci95"));
-}
-
-TEST(WriteVersus, SaysHowMuchLongerQueuedCallsOfAnOlderFileTakeThanInAGraph) {
-  Written written;
   auto& record = written.b.run.file.records.at(0);
   record.timed = record::timed::kDevice;
   const double graph = record::TimeOf(record.repetitions)->median / 1.5;
-  for (auto& repetition : record.repetitions)
-    repetition.gpu =
-        std::make_shared<const record::GpuSample>(record::GpuSample{.graph_seconds = graph});
-  std::ostringstream table;
-  document::Write(VersusDocument(written.report), 0, table);
-  EXPECT_THAT(table.str(), HasSubstr("over the time in a CUDA graph (median): Conv2D 1.50"));
+  fakes::ChangeSamples(record, [&](auto& sample) { sample.graph_seconds = graph; });
+  EXPECT_THAT(fakes::Written(VersusDocument(written.report)),
+              HasSubstr("over the time in a CUDA graph (median): Conv2D 1.50"));
 }
 
 // --- Energy ---
@@ -507,13 +503,11 @@ TEST(WriteVersus, ShowsEnergiesByTheirClassIfThereAreAny) {
   VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {.prices = &prices})};
   std::ostringstream csv;
   WriteVersusCsv(report, csv);
-  EXPECT_THAT(csv.str(), AllOf(HasSubstr("differences,a_measured_joules,b_measured_joules"),
-                               HasSubstr(",600,150,4,3000,2000,1.5,,\n")));
+  fakes::ExpectHas(csv.str(), {"differences,a_measured_joules,b_measured_joules",
+                               ",600,150,4,3000,2000,1.5,,\n"});
   const auto c = Epyc({}), d = H200({});
   VersusReport without{.a = &c, .b = &d, .versus = MakeVersus(c, d, {})};
-  std::ostringstream plain;
-  document::Write(VersusDocument(without), 0, plain);
-  EXPECT_THAT(plain.str(), Not(HasSubstr("energy")));
+  EXPECT_THAT(fakes::Written(VersusDocument(without)), Not(HasSubstr("energy")));
   EXPECT_THAT(VersusJson(without).dump(), Not(HasSubstr("energy")));
 }
 

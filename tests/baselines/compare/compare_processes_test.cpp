@@ -1,7 +1,5 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <cmath>
 #include <sstream>
 
 #include "baselines/compare/compare.h"
@@ -42,15 +40,12 @@ std::vector<record::Record> Suite(double factor_of_third, double machine = 1) {
   return records;
 }
 
-TEST(ProcessTimes, AreThoseOfEachProcess) {
+TEST(ProcessTimes, AreThoseOfEachOfThreeProcessesOrMoreOfACpu) {
   const auto times = statistics::TimesByProcess(InProcesses("n1", 2));
   ASSERT_TRUE(times);
   EXPECT_EQ(times->size(), 5);
   for (const auto& process : *times) EXPECT_EQ(process.size(), 8);
   EXPECT_NEAR(statistics::LevelOfProcesses(*times).seconds(), 2, 0.01);
-}
-
-TEST(ProcessTimes, NeedThreeProcessesOfACpu) {
   EXPECT_FALSE(statistics::TimesByProcess(InProcesses("n1", 2, 2)));
   EXPECT_TRUE(statistics::TimesByProcess(InProcesses("n1", 2, 3)));
   auto gpu = InProcesses("n1", 2);

@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <sstream>
 
 #include "baselines/compare/paired_record.h"
 #include "baselines/statistics/shift.h"
 #include "counters/base/error.h"
 #include "tests/fakes/refusal.h"
+#include "tests/fakes/run_files.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof::compare {
@@ -75,22 +73,18 @@ TEST(Compare, ExitCodes) {
                        const std::vector<record::Record>& contender) {
     return Compare(RunOf("b", base), RunOf("n", contender), Options()).exit_code;
   };
-  EXPECT_EQ(code({Measured("n0", 2)}, {Measured("n0", 2)}), 0);
-  EXPECT_EQ(code({Measured("n0", 2)}, {Measured("n0", 1)}), 0);
-  EXPECT_EQ(code({Measured("n0", 2)}, {Measured("n0", 3)}), 1);
-  EXPECT_EQ(code({Measured("n0", 2, 3)}, {Measured("n0", 3)}), 3);
-  // Of three benchmarks two say nothing.
-  const auto few = [](const char* name) { return Measured(name, 2, 3); };
-  EXPECT_EQ(
-      code({few("n0"), few("n1"), Measured("n2", 2)}, {few("n0"), few("n1"), Measured("n2", 2)}),
-      3);
-  EXPECT_EQ(code({few("n0"), Measured("n1", 2), Measured("n2", 2)},
-                 {few("n0"), Measured("n1", 2), Measured("n2", 2)}),
-            0);
-  auto broken = Measured("n0", 2);
+  const auto n0 = Measured("n0", 2), n1 = Measured("n1", 2), n2 = Measured("n2", 2);
+  const auto few0 = Measured("n0", 2, 3), few1 = Measured("n1", 2, 3);
+  EXPECT_EQ(code({n0}, {n0}), 0);
+  EXPECT_EQ(code({n0}, {Measured("n0", 1)}), 0);
+  EXPECT_EQ(code({n0}, {Measured("n0", 3)}), 1);
+  EXPECT_EQ(code({few0}, {Measured("n0", 3)}), 3);
+  EXPECT_EQ(code({few0, few1, n2}, {few0, few1, n2}), 3) << "of three benchmarks two say nothing";
+  EXPECT_EQ(code({few0, n1, n2}, {few0, n1, n2}), 0);
+  auto broken = n0;
   broken.status = record::Status::kWrong;
-  EXPECT_EQ(code({Measured("n0", 2)}, {broken}), 1);
-  EXPECT_EQ(code({broken, Measured("n1", 1)}, {broken, Measured("n1", 1)}), 0);
+  EXPECT_EQ(code({n0}, {broken}), 1);
+  EXPECT_EQ(code({broken, n1}, {broken, n1}), 0);
 }
 
 TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
@@ -124,13 +118,11 @@ TEST(Compare, RefusesOneByOneWhatCannotBeCompared) {
               HasSubstr("the kind of file differs: 'dlroof run file' and 'plain Google Benchmark"));
   EXPECT_THAT(changed([](NamedRun& run) { run.file.context["dlroof"]["schema"] = 0; }),
               HasSubstr("the schema differs: '2' and '0'"));
-}
-
-TEST(Compare, AConventionThatOneFileDoesNotStateIsNoDifference) {
-  const auto base = RunOf("b", {Measured("n0", 2)});
-  auto contender = base;
-  contender.file.context["dlroof"]["conventions"]["flops.gru"] = "counted";
-  EXPECT_EQ(Refusal(base, contender, Options()), "accepted");
+  // A convention that one file does not state is no difference.
+  EXPECT_EQ(changed([](NamedRun& run) {
+              run.file.context["dlroof"]["conventions"]["flops.gru"] = "counted";
+            }),
+            "accepted");
 }
 
 // Times do not depend on how FLOPs are counted; FLOPs and percentages of roofs do.
@@ -162,11 +154,6 @@ TEST(Compare, AnotherConventionOfFlopsLeavesTheTimes) {
               HasSubstr("the convention flops.conv2d differs: 'dense' and 'useful'"));
 }
 
-record::RunFile Plain(const std::string& text) {
-  std::ostringstream warnings;
-  return record::ParseRunFile(text, "plain.json", warnings);
-}
-
 std::string PlainEntries(double milliseconds, const char* unit = "ms") {
   std::string entries;
   for (int i = 0; i < 5; ++i)
@@ -177,8 +164,9 @@ std::string PlainEntries(double milliseconds, const char* unit = "ms") {
   return R"({"context": {"num_cpus": 2}, "benchmarks": [)" + entries + "]}";
 }
 
-TEST(Compare, PlainGoogleBenchmarkFilesByTheirTimes) {
-  const NamedRun base{"b", Plain(PlainEntries(2))}, contender{"n", Plain(PlainEntries(2.4))};
+TEST(Compare, PlainGoogleBenchmarkFilesByTheirTimesOfWhichZeroIsNone) {
+  const NamedRun base{"b", fakes::ParsedRun(PlainEntries(2))},
+      contender{"n", fakes::ParsedRun(PlainEntries(2.4))};
   const auto result = Compare(base, contender, Options());
   ASSERT_EQ(result.rows.size(), 1);
   EXPECT_EQ(result.rows[0].verdict, Verdict::kSlower);
@@ -187,8 +175,12 @@ TEST(Compare, PlainGoogleBenchmarkFilesByTheirTimes) {
   other.file.context["num_cpus"] = 64;
   EXPECT_THAT(Refusal(base, other, Options()), HasSubstr("the machine's num_cpus differs: '2' and "
                                                          "'64'"));
-  const NamedRun unit{"u", Plain(PlainEntries(2000, "us"))};
+  const NamedRun unit{"u", fakes::ParsedRun(PlainEntries(2000, "us"))};
   EXPECT_EQ(Compare(base, unit, Options()).rows.at(0).verdict, Verdict::kSame);
+  const NamedRun zero{"z", fakes::ParsedRun(PlainEntries(0))};
+  const auto row = Compare(base, zero, Options()).rows.at(0);
+  EXPECT_EQ(row.verdict, Verdict::kInsufficient);
+  EXPECT_THAT(row.reason, HasSubstr("0 of 0 in NEW"));
 }
 
 // Statistics of 20 repetitions with a deviation of 0.4 %.
@@ -199,9 +191,9 @@ NamedRun Aggregates(const char* where, double milliseconds) {
         "repetitions": 20, "iterations": 20, "real_time": {1}, "cpu_time": 1, "time_unit": "ms"}})",
         statistic, time);
   };
-  return {where, Plain(R"({"benchmarks": [)" + entry("mean", milliseconds) + "," +
-                       entry("median", milliseconds) + "," + entry("stddev", 0.004 * milliseconds) +
-                       "]}")};
+  return {where, fakes::ParsedRun(R"({"benchmarks": [)" + entry("mean", milliseconds) + "," +
+                                  entry("median", milliseconds) + "," +
+                                  entry("stddev", 0.004 * milliseconds) + "]}")};
 }
 
 TEST(Compare, AggregatesByTheirDeviation) {
@@ -222,7 +214,7 @@ TEST(Compare, AggregatesByTheirDeviation) {
 
 TEST(Compare, RepetitionsThatWereMostlyNoisyAreInsufficient) {
   const auto run = [](int noisy) {
-    NamedRun made{"x", Plain(PlainEntries(2))};
+    NamedRun made{"x", fakes::ParsedRun(PlainEntries(2))};
     auto& repetitions = made.file.records[0].repetitions;
     repetitions.resize(12, repetitions[0]);
     for (int i = 0; i < noisy; ++i) repetitions[static_cast<std::size_t>(i)].noisy = true;
@@ -234,13 +226,6 @@ TEST(Compare, RepetitionsThatWereMostlyNoisyAreInsufficient) {
     EXPECT_EQ(result.rows[0].verdict, Verdict::kInsufficient);
   EXPECT_THAT(Compare(run(0), run(7), Options()).rows[0].reason,
               HasSubstr("12 of 12 in BASE, 5 of 12 in NEW; at least 4, and half of all"));
-}
-
-TEST(Compare, ATimeOfZeroIsNone) {
-  const NamedRun base{"b", Plain(PlainEntries(2))}, contender{"n", Plain(PlainEntries(0))};
-  const auto result = Compare(base, contender, Options());
-  EXPECT_EQ(result.rows[0].verdict, Verdict::kInsufficient);
-  EXPECT_THAT(result.rows[0].reason, HasSubstr("0 of 0 in NEW"));
 }
 
 TEST(Compare, RenamedBenchmarksAreMappedAndTypesStayApart) {
@@ -310,7 +295,7 @@ NamedRun Interleaved(const std::string& where, double ratio, const std::string& 
   return run;
 }
 
-TEST(Compare, BlocksOfOneInterleavedRunAreJudgedAsPairs) {
+TEST(Compare, BlocksOfOneInterleavedRunAreJudgedAsPairsAndThoseOfTwoRunsNot) {
   const auto base = Interleaved("base", 1, "a");
   const auto slower = Compare(base, Interleaved("new", 1.05, "a"), {});
   EXPECT_EQ(slower.rows.at(0).verdict, Verdict::kSlower);
@@ -319,17 +304,12 @@ TEST(Compare, BlocksOfOneInterleavedRunAreJudgedAsPairs) {
   EXPECT_EQ(slower.judged.run_noise, 0);
   EXPECT_EQ(slower.exit_code, 1);
   EXPECT_EQ(Compare(base, Interleaved("new", 1.0, "a"), {}).rows.at(0).verdict, Verdict::kSame);
-}
-
-TEST(Compare, BlocksOfTwoRunsAreNoPairs) {
   const auto width = [](const auto& comparison) {
     const auto [low, high] = comparison.rows.at(0).judgement->ci95;
     return high - low;
   };
-  const auto base = Interleaved("base", 1, "a");
-  const auto pairs = Compare(base, Interleaved("new", 1.05, "a"), {});
   const auto apart = Compare(base, Interleaved("new", 1.05, "b"), {});
-  EXPECT_GT(width(apart), 5 * width(pairs));  // the drift of 30 % is in it
+  EXPECT_GT(width(apart), 5 * width(slower));  // the drift of 30 % is in it
   EXPECT_GT(apart.judged.run_noise, 0);
 }
 

@@ -1,26 +1,21 @@
 #include "baselines/compare/paired_record.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <cmath>
 #include <functional>
 
 #include "baselines/compare/compare.h"
 #include "counters/base/error.h"
+#include "tests/fakes/gpu_samples.h"
 
 namespace dlroof::compare {
 namespace {
 
 using testing::ElementsAre, testing::HasSubstr;
 
-// Changes the GPU sample of each repetition.
+// The record with a change of its GPU samples.
 record::Record With(record::Record record, const std::function<void(record::GpuSample&)>& change) {
-  for (auto& repetition : record.repetitions) {
-    auto sample = *repetition.gpu;
-    change(sample);
-    repetition.gpu = std::make_shared<record::GpuSample>(sample);
-  }
+  fakes::ChangeSamples(record, change);
   return record;
 }
 
@@ -59,8 +54,10 @@ std::vector<double> CleanTimes(const record::Record& record) {
   return seconds;
 }
 
-TEST(ChooseTimes, PrefersTheDevicesTimesOfQueuedCalls) {
+TEST(ChooseTimes, PrefersTheDevicesTimesOfQueuedCallsAndLeavesCallsOnCpusAlone) {
   EXPECT_FALSE(ChooseTimes(Queued(1, 2), Queued(1, 3)));
+  EXPECT_FALSE(ChooseTimes(record::Record{.repetitions = {{.seconds = 1}}},
+                           record::Record{.repetitions = {{.seconds = 2}}}));
 }
 
 // A stream's launches take 0.2 us less in the second process, in every call.
@@ -76,7 +73,7 @@ TEST(ChooseTimes, CorrectsQueuedTimesByTheEmptyKernel) {
   EXPECT_EQ(chosen->base.repetitions[0].seconds, 1e-5);
 }
 
-TEST(ChooseTimes, TakesGraphsWhereLaunchesAreInTheTimes) {
+TEST(ChooseTimes, TakesGraphsWhereLaunchesAreInTheTimesAndNeverComparesTwoKinds) {
   auto base = Called(5, 2);
   base.repetitions[1].noisy = true;  // by the host, which is not in a graph's time
   const auto chosen = ChooseTimes(base, Called(7, 3));
@@ -85,18 +82,12 @@ TEST(ChooseTimes, TakesGraphsWhereLaunchesAreInTheTimes) {
   EXPECT_THAT(CleanTimes(chosen->base), ElementsAre(2, 2, 2));
   EXPECT_THAT(CleanTimes(chosen->contender), ElementsAre(3, 3, 3));
   EXPECT_EQ(base.repetitions[0].seconds, 5);
-}
-
-TEST(ChooseTimes, NeverComparesTwoKinds) {
   EXPECT_FALSE(ChooseTimes(Called(5, 2), Called(6, std::nullopt)));  // both are calls
   const auto mixed = ChooseTimes(Called(5, 2), Queued(1, 6));
   ASSERT_TRUE(mixed);
   EXPECT_EQ(mixed->timed, "call");
   EXPECT_THAT(CleanTimes(mixed->base), ElementsAre(5, 5, 5));
   EXPECT_THAT(CleanTimes(mixed->contender), ElementsAre(6, 6, 6));
-  auto kernels = Called(5, std::nullopt);
-  kernels.timed = record::timed::kKernels;
-  EXPECT_THROW(ChooseTimes(kernels, Queued(1, 6)), Unsupported);
 }
 
 TEST(ChooseTimes, CallsInGraphsAreJudgedAsTheyAreOnlyBesideOthersInGraphs) {
@@ -110,9 +101,11 @@ TEST(ChooseTimes, CallsInGraphsAreJudgedAsTheyAreOnlyBesideOthersInGraphs) {
   }
   // The oldest have neither: calls with their launch are left.
   EXPECT_EQ(ChooseTimes(Called(25, 4), Repeated(5, 8))->timed, "call");
-  auto kernels = Called(5, std::nullopt);
-  kernels.timed = record::timed::kKernels;
-  EXPECT_THROW(ChooseTimes(kernels, Repeated(5, 8)), Unsupported);
+  for (const auto& others : {Queued(1, 6), Repeated(5, 8)}) {
+    auto kernels = Called(5, std::nullopt);
+    kernels.timed = record::timed::kKernels;
+    EXPECT_THROW(ChooseTimes(kernels, others), Unsupported);
+  }
 }
 
 TEST(CanTell, JudgesAGpuByTheTimesThatAreCompared) {
@@ -121,11 +114,6 @@ TEST(CanTell, JudgesAGpuByTheTimesThatAreCompared) {
   EXPECT_TRUE(CanTell(calls));
   for (auto& repetition : calls.repetitions) repetition.gpu.reset();
   EXPECT_FALSE(CanTell(calls));
-}
-
-TEST(ChooseTimes, LeavesCallsOnCpusAlone) {
-  EXPECT_FALSE(ChooseTimes(record::Record{.repetitions = {{.seconds = 1}}},
-                           record::Record{.repetitions = {{.seconds = 2}}}));
 }
 
 NamedRun RunOf(const std::string& where, std::vector<double> seconds, double clock_hz) {

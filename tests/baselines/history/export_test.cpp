@@ -50,13 +50,6 @@ std::vector<std::vector<std::string>> CsvTexts(const std::string& text) {
   return rows;
 }
 
-std::size_t Count(std::string_view part, std::string_view text) {
-  std::size_t count = 0;
-  for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
-    ++count;
-  return count;
-}
-
 TEST(Export, BencherHasLatencyInNanosecondsButNotOfNamesThatItRefuses) {
   const auto whole = json::parse(Exported("bencher", {OddRun()}));
   EXPECT_EQ(whole.size(), 2U);  // without the failed one
@@ -89,9 +82,8 @@ TEST(Export, GithubActionIsAnArrayOfEntries) {
 
 TEST(Export, OpenMetricsEscapesLabelsAndEndsAndSeveralRunsHaveRisingTimestamps) {
   const auto text = Exported("openmetrics", {OddRun()});
-  EXPECT_THAT(text,
-              HasSubstr("dlroof_median_seconds{benchmark=\"A,\\\"b\\\"'c'<d>&|`e`\\\\\\n\xC3\xA9"));
-  EXPECT_THAT(text, HasSubstr(",fingerprint=\"00\",cache=\"cold\",threads=\"2\"} 2\n"));
+  fakes::ExpectHas(text, {"dlroof_median_seconds{benchmark=\"A,\\\"b\\\"'c'<d>&|`e`\\\\\\n\xC3\xA9",
+                          ",fingerprint=\"00\",cache=\"cold\",threads=\"2\"} 2\n"});
   EXPECT_EQ(text.substr(text.size() - 6), "# EOF\n");
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
@@ -130,31 +122,26 @@ TEST(Export, CsvKeepsNamesAndReasonsAndHasTheEnergyWhereItWasMeasured) {
 }
 
 TEST(Export, ARoofThatIsSpecifiedOrNotValidatedHasNamesOfItsOwn) {
-  struct Row {
-    machine::CeilingStatus status;
-    const char *csv, *at_most, *bencher, *extra, *metric;
-  };
-  for (const auto& row :
-       {Row{machine::CeilingStatus::kSpecified, "given", "", "fraction-of-given-roof",
-            "brgemm\n50.0 % of its specified roof", "\ndlroof_given_roof_ratio{"},
-        Row{machine::CeilingStatus::kNotValidated, "not validated", "0.5",
-            "fraction-of-roof-at-most",
-            "brgemm\nat most 50.0 % of its roof, which is not validated",
-            "\ndlroof_roof_at_most_ratio{"}}) {
+  for (const auto& [status, csv, at_most, ratio, extra, metric] :
+       {std::tuple(machine::CeilingStatus::kSpecified, "given", "", "fraction-of-given-roof",
+                   "brgemm\n50.0 % of its specified roof", "\ndlroof_given_roof_ratio{"),
+        {machine::CeilingStatus::kNotValidated, "not validated", "0.5", "fraction-of-roof-at-most",
+         "brgemm\nat most 50.0 % of its roof, which is not validated",
+         "\ndlroof_roof_at_most_ratio{"}}) {
     compare::NamedRun run = OddRun();
     for (auto& [threads, set] : run.file.machines.at(0).by_threads)
-      for (auto& [pipe, ceiling] : set.flops) ceiling.status = row.status;
+      for (auto& [pipe, ceiling] : set.flops) ceiling.status = status;
     const auto rows = CsvTexts(Exported("csv", {run}));
     EXPECT_EQ(rows[0].at(21), "fraction_of_roof_at_most");
     EXPECT_EQ(rows[1][15].empty(), rows[1].at(21) == "0.5");
-    EXPECT_EQ(rows[1][16], row.csv);
-    EXPECT_EQ(rows[1].at(21), row.at_most);
+    EXPECT_EQ(rows[1][16], csv);
+    EXPECT_EQ(rows[1].at(21), at_most);
     const auto bencher = json::parse(Exported("bencher", {run})).at(kOdd);
     EXPECT_FALSE(bencher.contains("fraction-of-roof"));
-    EXPECT_DOUBLE_EQ(bencher.at(row.bencher).at("value"), 0.5);
-    EXPECT_EQ(json::parse(Exported("github-action", {run}))[0].at("extra"), row.extra);
+    EXPECT_DOUBLE_EQ(bencher.at(ratio).at("value"), 0.5);
+    EXPECT_EQ(json::parse(Exported("github-action", {run}))[0].at("extra"), extra);
     EXPECT_THAT(Exported("openmetrics", {run}),
-                AllOf(HasSubstr(row.metric), Not(HasSubstr("\ndlroof_roof_ratio{"))));
+                AllOf(HasSubstr(metric), Not(HasSubstr("\ndlroof_roof_ratio{"))));
   }
 }
 
@@ -197,8 +184,8 @@ TEST(Export, EveryFormatHasATimeOfEachBenchmarkOfABusyRunAndMarksEstimates) {
                                   }),
             54);
   const auto metrics = Exported("openmetrics", {run});
-  EXPECT_EQ(Count("\ndlroof_median_seconds{", metrics), timed);
-  EXPECT_EQ(Count("\ndlroof_estimate_ratio{", metrics), estimates);
+  EXPECT_EQ(fakes::CountOf("\ndlroof_median_seconds{", metrics), timed);
+  EXPECT_EQ(fakes::CountOf("\ndlroof_estimate_ratio{", metrics), estimates);
 }
 
 TEST(Export, RefusesRunsWhoseOrderIsUnknown) {

@@ -8,11 +8,14 @@
 namespace dlroof::history {
 namespace {
 
-// `count` values that go round 1.00, 1.01, 0.99, 1.005, 0.995 times `level`: no two runs of one
-// length differ in their median by more than 0.5 %.
-void Append(std::vector<double>& values, double level, int count) {
+// Levels, each so often: the values go round 1.00, 1.01, 0.99, 1.005, 0.995 times the level, so no
+// two runs of one length differ in their median by more than 0.5 %.
+std::vector<double> Steps(const std::vector<std::pair<double, int>>& levels) {
   constexpr double kRound[] = {1.00, 1.01, 0.99, 1.005, 0.995};
-  for (int i = 0; i < count; ++i) values.push_back(level * kRound[i % 5]);
+  std::vector<double> values;
+  for (const auto& [level, count] : levels)
+    for (int i = 0; i < count; ++i) values.push_back(level * kRound[i % 5]);
+  return values;
 }
 
 std::vector<double> LogNormal(std::size_t count, std::uint64_t seed, double deviation,
@@ -109,11 +112,7 @@ TEST(ProfileOf, ASlowDriftIsFound) {
 }
 
 TEST(ProfileOf, FindsThereAndBackAgain) {
-  std::vector<double> values;
-  Append(values, 1, 30);
-  Append(values, 1.05, 30);
-  Append(values, 1, 30);
-  const auto profile = ProfileOf(values);
+  const auto profile = ProfileOf(Steps({{1, 30}, {1.05, 30}, {1, 30}}));
   ASSERT_EQ(profile.changes.size(), 2U);
   EXPECT_EQ(profile.changes[0].at, 30U);
   EXPECT_EQ(profile.changes[1].at, 60U);
@@ -130,33 +129,22 @@ TEST(ProfileOf, TheBeginningIsWithinOneRun) {
   EXPECT_GE(right, 190);
 }
 
-TEST(ProfileOf, IgnoresWhatIsTooSmall) {
-  std::vector<double> values;
-  Append(values, 1, 40);
-  Append(values, 1.015, 40);
-  EXPECT_TRUE(ProfileOf(values).changes.empty());
+TEST(ProfileOf, IgnoresWhatIsTooSmallAndOneSeriesInAHundredIsAFalseAlarm) {
+  EXPECT_TRUE(ProfileOf(Steps({{1, 40}, {1.015, 40}})).changes.empty());
   EXPECT_TRUE(ProfileOf(std::vector<double>(100, 3.0)).changes.empty());
   EXPECT_TRUE(ProfileOf({1, 1.05}).changes.empty());
-}
-
-// 1 % was promised: of 500 series 5 are expected, and more than 13 have a probability of 0.1 %.
-TEST(ProfileOf, OneSeriesInAHundredIsAFalseAlarm) {
+  // 1 % was promised: of 500 series 5 are expected, and more than 13 have a probability of 0.1 %.
   EXPECT_LE(FalseAlarms(500, 13, 0.005, 0), 5);
   EXPECT_LE(FalseAlarms(500, 13, 0.02, 0), 13);
   EXPECT_LE(FalseAlarms(500, 100, 0.02, 0), 13);
   EXPECT_LE(FalseAlarms(100, 200, 0.02, 0.5), 12) << "noise with memory raises the threshold";
 }
 
-TEST(ProfileOf, TwoValuesAreTooFewForTheNoise) {
+TEST(ProfileOf, KnowsLevelsOutliersAndTheNoiseOfThreeValuesOrMore) {
   EXPECT_FALSE(ProfileOf({1}).deviation);
   EXPECT_FALSE(ProfileOf({1, 1.5}).deviation);
   EXPECT_EQ(ProfileOf({1, 1, 1}).deviation, 0);
-}
-
-TEST(ProfileOf, KnowsLevelsNoiseAndOutliers) {
-  std::vector<double> values;
-  Append(values, 1, 20);
-  Append(values, 1.5, 20);
+  auto values = Steps({{1, 20}, {1.5, 20}});
   values[9] = 4;
   const auto profile = ProfileOf(values);
   ASSERT_EQ(profile.levels.size(), 2U);

@@ -14,12 +14,11 @@
 #include "counters/base/files.h"
 #include "reporters/text/text.h"
 #include "tests/fakes/gpu_trace_builder.h"
+#include "tests/fakes/run_files.h"
 #include "tests/test_data.h"
 
 namespace dlroof::programs {
 namespace {
-
-using gpu_trace::Trace;
 
 using Builder = fakes::GpuTraceBuilder;
 
@@ -362,10 +361,9 @@ TEST(GpuProgramJson, IsReadAsItWasWrittenAndIgnoresMembersOfAnotherType) {
     const nlohmann::json mutated = {{"dlroof", {{"gpu_program", json}}}};
     const auto some = GpuProgramOf(mutated);
     read += some.has_value() ? 1 : 0;
-    std::ostringstream out;
     roofline::PlacedRun run;
     run.file.context = mutated;
-    document::Write(GpuProgramDocument(run), 100, out);
+    fakes::Written(GpuProgramDocument(run), 100);
   }
   EXPECT_GT(read, 100);
 }

@@ -11,6 +11,8 @@
 #include "baselines/programs/program_report.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/primitives/logs.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/run_files.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof::programs {
@@ -227,7 +229,7 @@ TEST(SpecifiedSteps, BeginWithTheFirstSymbolThatOccursAsOftenOrAreRefused) {
   EXPECT_EQ(SpecifiedSteps(Of("ab ab"), 0).from, StepsFrom::kNone);
 }
 
-TEST(StepsOf, TheLstmProgramsBeginWithTheirSteps) {
+TEST(StepsOf, TheLstmProgramsBeginWithTheirStepsAndAClockThatGoesBackGivesNoWallTime) {
   for (const auto& [name, length] :
        {std::pair("pt_lstm_inf.onednn.log", 3U), std::pair("pt_lstm_trn.onednn.log", 9U)}) {
     auto log = fakes::FromLog(name);
@@ -237,16 +239,13 @@ TEST(StepsOf, TheLstmProgramsBeginWithTheirSteps) {
     ASSERT_EQ(found.ranges.size(), 4) << name;
     for (const auto& range : found.ranges) EXPECT_EQ(range.end - range.begin, length) << name;
   }
-}
-
-// Two concatenated logs: the step at the boundary has no wall time.
-TEST(StepsOf, AClockThatGoesBackGivesNoWallTime) {
-  logs::VerboseLog log;
-  log.primitives.resize(3);
+  // Two concatenated logs: the step at the boundary has no wall time.
+  logs::VerboseLog joined;
+  joined.primitives.resize(3);
   for (int run = 0; run < 2; ++run)
     for (int i = 0; i < 30; ++i)
-      log.executions.push_back({static_cast<std::uint32_t>(i % 3), 0.5, 100.0 + i});
-  const auto steps = StepsOf(log);
+      joined.executions.push_back({static_cast<std::uint32_t>(i % 3), 0.5, 100.0 + i});
+  const auto steps = StepsOf(joined);
   ASSERT_EQ(steps.ranges.size(), 20);
   EXPECT_FALSE(steps.ranges[9].end_seconds);
   EXPECT_DOUBLE_EQ(*steps.ranges[8].end_seconds - *steps.ranges[8].begin_seconds, 3);
@@ -407,9 +406,7 @@ struct Traced {
 std::string TracedText(const ProgramSummary& summary) {
   document::Document document;
   AddTraced(Again(summary)->traced.value(), document);
-  std::ostringstream out;
-  document::Write(document, 0, out);
-  return out.str();
+  return fakes::Written(document);
 }
 
 TEST(AddOperators, TheOutsideOfAStepBecomesOperatorsAndPython) {
@@ -520,10 +517,10 @@ TEST(AddOperators, OnePrimitiveAloneHasTheModelsStepsAndASummaryWithATraceReadsA
   const auto again = *Again(summary);
   EXPECT_EQ(ToJson(again), ToJson(summary));
   EXPECT_TRUE(again.primitives[1].is_operator);
-  EXPECT_THAT(TracedText(summary),
-              testing::AllOf(HasSubstr("10 steps of 100 s together: 20.0 % of it in oneDNN, 50.0 % "
-                                       "in other operators, 30.0 % in neither"),
-                             HasSubstr("Net.*")));
+  fakes::ExpectHas(TracedText(summary),
+                   {"10 steps of 100 s together: 20.0 % of it in oneDNN, 50.0 % "
+                    "in other operators, 30.0 % in neither",
+                    "Net.*"});
 }
 
 TEST(LargestAdvice, WhatTheRoofsNeedIsChosenOnlyIfItIsMostOfAll) {

@@ -20,6 +20,7 @@
 #include "counters/cpu/clocks.h"
 #include "counters/cpu/cpu.h"
 #include "tests/fakes/address_space.h"
+#include "tests/fakes/refusal.h"
 
 namespace dlroof::cpu_ceilings {
 namespace {
@@ -50,8 +51,7 @@ TEST(CeilingFrom, ScalesTheRateByTheWorkAndKeepsTheValidationOrTheReason) {
   EXPECT_FALSE(unknown.IsValidated());
   EXPECT_EQ(unknown.ReasonText(), "because");
   EXPECT_EQ(unknown.ci95, std::nullopt);
-  EXPECT_THAT(unknown.how, HasSubstr("5 noisy repetitions"));
-  EXPECT_THAT(unknown.how, HasSubstr("does not report waits"));
+  fakes::ExpectHas(unknown.how, {"5 noisy repetitions", "does not report waits"});
 }
 
 machine::Ceiling Of(double per_second) { return {.per_second = per_second, .how = "h"}; }
@@ -98,17 +98,15 @@ TEST(AddLevelRoofs, AreNotBeatenByAnyOfTheMixesAndSayWhichTheyAre) {
 }
 
 TEST(ThreadCounts, AreOneAndAllUnlessSaidWithPowersOfTwoWhenThorough) {
-  struct Row {
-    std::size_t cpus;
-    std::vector<int> wanted, brief, thorough;
-  };
-  const Row rows[] = {{1, {}, {1}, {1}},
-                      {2, {}, {1, 2}, {1, 2}},
-                      {3, {}, {1, 3}, {1, 2, 3}},
-                      {4, {3, 1, 3}, {1, 3}, {1, 3}},
-                      {8, {}, {1, 8}, {1, 2, 4, 8}},
-                      {12, {}, {1, 12}, {1, 2, 4, 8, 12}},
-                      {12, {3}, {3}, {3}}};
+  using Counts = std::vector<int>;
+  const std::tuple<std::size_t, Counts, Counts, Counts> rows[] = {
+      {1, {}, {1}, {1}},
+      {2, {}, {1, 2}, {1, 2}},
+      {3, {}, {1, 3}, {1, 2, 3}},
+      {4, {3, 1, 3}, {1, 3}, {1, 3}},
+      {8, {}, {1, 8}, {1, 2, 4, 8}},
+      {12, {}, {1, 12}, {1, 2, 4, 8, 12}},
+      {12, {3}, {3}, {3}}};
   cpu::Cpu cpu;
   for (const auto& [cpus, wanted, brief, thorough] : rows) {
     cpu.allowed.resize(cpus);

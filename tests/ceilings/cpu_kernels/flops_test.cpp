@@ -285,16 +285,14 @@ std::map<int, machine::CeilingSet> Judged(const FlopsProbe& probe,
 // the core lands on another value that the instructions allow: a lower one is believed only when
 // another number of threads meets it too, and none exceeds it.
 TEST(IsConfirmedPerCycle, BelievesTheHighestAndWhatOtherNumbersOfThreadsMeetAndNeedsAClock) {
-  struct Row {
-    std::map<int, double> per_cycle;  // by threads
-    std::map<int, bool> meets;
-  };
-  const Row rows[] = {{{{1, 63.8}}, {{1, true}}},
-                      {{{1, 32.1}}, {{1, false}}},
-                      {{{1, 32.1}, {2, 31.8}}, {{1, true}}},
-                      {{{1, 32.1}, {2, 25}}, {{1, false}, {2, false}}},
-                      {{{1, 63.8}, {2, 31.9}}, {{1, true}}},
-                      {{{1, 63.8}, {2, 31.9}, {4, 31.9}}, {{1, true}, {2, false}, {4, false}}}};
+  // By threads: FLOPs per cycle, and whether they are believed.
+  const std::pair<std::map<int, double>, std::map<int, bool>> rows[] = {
+      {{{1, 63.8}}, {{1, true}}},
+      {{{1, 32.1}}, {{1, false}}},
+      {{{1, 32.1}, {2, 31.8}}, {{1, true}}},
+      {{{1, 32.1}, {2, 25}}, {{1, false}, {2, false}}},
+      {{{1, 63.8}, {2, 31.9}}, {{1, true}}},
+      {{{1, 63.8}, {2, 31.9}, {4, 31.9}}, {{1, true}, {2, false}, {4, false}}}};
   for (const auto& [per_cycle, meets] : rows)
     for (const auto& [threads, expected] : meets)
       EXPECT_EQ(IsConfirmedPerCycle(kFp32Zmm, threads, Judged(kFp32Zmm, per_cycle)), expected)

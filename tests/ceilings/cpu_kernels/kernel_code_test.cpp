@@ -106,33 +106,22 @@ bool Calls(const std::vector<Instruction>& function) {
                              [](const Instruction& each) { return each.text.starts_with("call"); });
 }
 
-// 16 vectors in a step of each array.
-struct KernelCode {
-  const char* begin;  // of its name
-  const char* way;    // "": any
-  Accesses accesses;
-};
-constexpr KernelCode kKernels[] = {
+// How the name begins, a part of it ("": any), and the accesses: 16 vectors in a step of each
+// array.
+constexpr std::tuple<const char*, const char*, Accesses> kKernels[] = {
     {"LoadKernel<", "", {16, 0, 0}},           {"StoreKernel<", "Stored", {0, 16, 0}},
     {"StoreKernel<", "Streamed", {0, 16, 0}},  {"CopyKernel<", "Stored", {16, 16, 0}},
     {"CopyKernel<", "Streamed", {16, 16, 0}},  {"TriadKernel<", "Stored", {32, 16, 0}},
     {"TriadKernel<", "Streamed", {32, 16, 0}}, {"UpdateKernel<", "", {16, 16, 0}},
 };
 
-struct IsaCode {
-  const char* file;
-  const char* vector;
-};
-constexpr IsaCode kIsas[] = {
+// Files of the ISAs, and their vectors.
+constexpr std::pair<const char*, const char*> kIsas[] = {
     {"/bytes_avx512", "%zmm"}, {"/bytes_avx2", "%ymm"}, {"/bytes_sse2", "%xmm"}};
 
-// Instructions on vectors in the loop that is timed: accumulators x instructions of a step.
-struct ArithmeticCode {
-  const char* file;
-  const char* kernel;
-  int vector_instructions;
-};
-constexpr ArithmeticCode kArithmetic[] = {
+// File, kernel, and the instructions on vectors in the loop that is timed: accumulators x
+// instructions of a step.
+constexpr std::tuple<const char*, const char*, int> kArithmetic[] = {
     {"/flops_multiply_add", "RunXmm", 14 * 2}, {"/flops_multiply_add", "RunYmm", 14 * 2},
     {"/flops_multiply_add", "RunZmm", 16 * 2}, {"/flops_single", "Avx2Fma", 14},
     {"/flops_single", "Avx512Fma", 16},        {"/flops_single", "Fp16Fma", 16},
@@ -152,19 +141,18 @@ std::string Disassembled(const std::string& file) {
 }
 
 TEST(MemoryKernelCode, AccessesWhatItCountsByWholeVectors) {
-  for (const auto& isa : kIsas) {
-    const auto functions = ParseCode(Disassembled(isa.file));
+  for (const auto& [file, vector] : kIsas) {
+    const auto functions = ParseCode(Disassembled(file));
     if (functions.empty()) GTEST_SKIP() << "no objdump";
-    for (const auto& kernel : kKernels) {
+    for (const auto& [begin, way, accesses] : kKernels) {
       int found = 0;
       for (const auto& [name, code] : functions) {
-        const auto begin = name.find(kernel.begin);
-        if (begin == std::string::npos || name.find(kernel.way, begin) == std::string::npos)
-          continue;
+        const auto at = name.find(begin);
+        if (at == std::string::npos || name.find(way, at) == std::string::npos) continue;
         ++found;
-        EXPECT_EQ(AccessesOfLoop(code, isa.vector), kernel.accesses) << name;
+        EXPECT_EQ(AccessesOfLoop(code, vector), accesses) << name;
       }
-      EXPECT_EQ(found, 1) << kernel.begin << kernel.way << " in " << isa.file;
+      EXPECT_EQ(found, 1) << begin << way << " in " << file;
     }
   }
 }
@@ -188,19 +176,18 @@ TEST(MemoryKernelCode, OfHalfTheWidthIsFound) {
 
 TEST(ArithmeticKernelCode, WorksOnRegisters) {
   std::map<std::string, Functions> files;
-  for (const auto& arithmetic : kArithmetic) {
-    auto& functions = files[arithmetic.file];
-    if (functions.empty()) functions = ParseCode(Disassembled(arithmetic.file));
+  for (const auto& [file, kernel, vector_instructions] : kArithmetic) {
+    auto& functions = files[file];
+    if (functions.empty()) functions = ParseCode(Disassembled(file));
     if (functions.empty()) GTEST_SKIP() << "no objdump";
     int found = 0;
     for (const auto& [name, code] : functions) {
-      if (name.find(std::string("::") + arithmetic.kernel + "<") == std::string::npos) continue;
+      if (name.find(std::string("::") + kernel + "<") == std::string::npos) continue;
       ++found;
-      EXPECT_EQ(VectorInstructionsOnRegisters(code), std::vector{arithmetic.vector_instructions})
-          << name;
+      EXPECT_EQ(VectorInstructionsOnRegisters(code), std::vector{vector_instructions}) << name;
       EXPECT_FALSE(Calls(code)) << name;
     }
-    EXPECT_GT(found, 1) << arithmetic.kernel << " in " << arithmetic.file;
+    EXPECT_GT(found, 1) << kernel << " in " << file;
   }
 }
 

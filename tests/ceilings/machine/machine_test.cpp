@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "tests/fakes/ceilings.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::machine {
@@ -45,10 +46,8 @@ Ceiling FullCeiling(double per_second) {
 
 // A set with all members set.
 CeilingSet FullSet() {
-  const Ceiling validated{.per_second = 5, .status = CeilingStatus::kValidated},
-      specified{.per_second = 6, .status = CeilingStatus::kSpecified};
-  return {.flops = {{"fp32.vector", FullCeiling(1e12)}, {"bf16.matrix", validated}},
-          .bytes = {{Level::kL1, FullCeiling(1e10)}, {Level::kHost, specified}},
+  return {.flops = {{"fp32.vector", FullCeiling(1e12)}, {"bf16.matrix", fakes::Validated(5)}},
+          .bytes = {{Level::kL1, FullCeiling(1e10)}, {Level::kHost, fakes::Specified(6)}},
           .mixes = {{"dram.copy-nt.avx512", FullCeiling(1e9)}},
           .launch_seconds = 1e-6,
           .overheads = {{"fork-join", 1e-6}, {"timer", 1e-8}},
@@ -126,12 +125,7 @@ TEST(MachineFromJson, IgnoresUnknownKeysAndNamesAMissingOne) {
 }
 
 TEST(MachineFromJson, SaysWhereWhatAndWhatWasExpected) {
-  struct Row {
-    const char* pointer;
-    json value;
-    const char* message;
-  };
-  const Row rows[] = {
+  const std::tuple<const char*, json, const char*> rows[] = {
       {"/device", 5, "m.json: 'device': expected a text, got number"},
       {"/fingerprint", "", "m.json: 'fingerprint' is empty"},
       {"/facts/cpu.name", nullptr, "m.json: facts: 'cpu.name': expected a text, got null"},
@@ -160,12 +154,11 @@ TEST(MachineFromJson, SaysWhereWhatAndWhatWasExpected) {
        "m.json: flops: fp31.vector: no such pipe; expected <type>.<unit>, such as fp32.vector"},
       {"/launch_seconds", 2e-6,
        "m.json: \"flops\", \"bytes\" and \"launch_seconds\" differ from those of all threads in "
-       "\"by_threads\"; expected the same"},
-  };
-  for (const auto& row : rows) {
+       "\"by_threads\"; expected the same"}};
+  for (const auto& [pointer, value, message] : rows) {
     auto machine = SmallMachine();
-    machine[json::json_pointer(row.pointer)] = row.value;
-    EXPECT_EQ(Refusal(machine), row.message) << row.pointer;
+    machine[json::json_pointer(pointer)] = value;
+    EXPECT_EQ(Refusal(machine), message) << pointer;
   }
 }
 
@@ -183,9 +176,7 @@ TEST(MachineFromJson, TakesTheRoofsFromTheSetOfAllThreadsAndRefusesASchemaThatIt
 TEST(MachineFromJson, ACeilingWhoseNumbersContradictEachOtherIsNotValidated) {
   const auto row = [](const char* patch) {
     auto machine = SmallMachine();
-    machine.erase("flops");
-    machine.erase("bytes");
-    machine.erase("launch_seconds");
+    for (const char* key : {"flops", "bytes", "launch_seconds"}) machine.erase(key);
     auto& ceiling = machine["by_threads"]["2"]["flops"]["fp32.vector"];
     ceiling = json::parse(R"({"per_second": 128e9, "threads": 2, "how": "x", "proved": true,
         "ci95": [120e9, 127e9], "clock_hz": 1e9, "sustained_per_second": 120e9, "proof":
@@ -262,7 +253,6 @@ TEST(ForThreads, FindsJustThatCount) {
   EXPECT_EQ(ForThreads(machine, 2), nullptr);
 }
 
-using nlohmann::json;
 using testing::ElementsAre, testing::IsEmpty, testing::Pair, testing::UnorderedElementsAre;
 
 json Schema1Ceiling(const std::string& how) {
@@ -305,10 +295,9 @@ TEST(Schema1, FactsBecomeFieldsAndTheRemarkAboutScalingLeavesTheText) {
   EXPECT_FALSE(one.edges.at("l2").disagrees);
   EXPECT_TRUE(two.edges.at("l3").disagrees);
   EXPECT_THAT(two.sustained, ElementsAre(Pair("fp32.vector.avx2", "0.98 of the burst")));
-  const auto set = MachineFromJson(Schema1Machine(), "m.json").by_threads.at(2);
-  EXPECT_EQ(set.bytes.at(Level::kL1).mix, "load.avx2");
-  EXPECT_EQ(set.flops.at("fp32.vector").mix, "");
-  EXPECT_THAT(set.flops.at("fp32.vector").reasons, ElementsAre("a", "b"));
+  EXPECT_EQ(two.bytes.at(Level::kL1).mix, "load.avx2");
+  EXPECT_EQ(two.flops.at("fp32.vector").mix, "");
+  EXPECT_THAT(two.flops.at("fp32.vector").reasons, ElementsAre("a", "b"));
   auto file = Schema1Machine();
   auto& ceiling = file["by_threads"]["2"]["flops"]["fp32.vector"];
   ceiling["how"] = "x, best of 3; each of 2 threads has 71 % of what one alone has";

@@ -138,38 +138,21 @@ TEST(TilingOf, KnowsTheTilesThatWereSeenOnly) {
 
 // Workspaces that cuDNN 9.14 asked for on an H200: a tile of sums per CTA, and some 600 byte.
 TEST(SlicesByWorkspace, AreCompleteClustersOfTiles) {
-  const auto slices = [](const char* engine, int64_t tiles_m, int64_t tiles_n) {
-    const auto knobs = ReadEngine(engine);
-    return SlicesByWorkspace(*knobs, *TilingOf(*knobs), tiles_m, tiles_n);
-  };
-  // 110 CTAs: 9 tiles are 10 in clusters of 5, 11 slices.
-  EXPECT_EQ(slices("engine 65 (tile_size 5, tilek 1, tile_cga_m 1, tile_cga_n 5), workspace "
-                   "1802879 B",
-                   1, 9),
-            11);
-  EXPECT_EQ(slices("engine 68 (tile_size 5, tilek 0, tile_cga_m 1, tile_cga_n 1), workspace "
-                   "2065047 B",
-                   1, 9),
-            14);
-  // 64 x 128 channels, 3 x 3: 1 x 9 tiles of 128 x 64, 117 CTAs.
-  EXPECT_EQ(slices("engine 65 (tile_size 1, tilek 1, tile_cga_m 1, tile_cga_n 3), workspace "
-                   "3834519 B",
-                   1, 9),
-            13);
-  EXPECT_EQ(slices("engine 65 (tile_size 5, tilek 1, tile_cga_m 2, tile_cga_n 4), workspace "
-                   "1573407 B",
-                   8, 4),
-            3);
-  EXPECT_EQ(
-      slices("engine 65 (tile_size 1, tilek 1, tile_cga_m 1, tile_cga_n 3), workspace 131 B", 8, 8),
-      1);
-  // 110 CTAs are no whole number of 4 x 9 tiles.
-  EXPECT_EQ(slices("engine 65 (tile_size 5, tilek 1, tile_cga_m 1, tile_cga_n 1), workspace "
-                   "1802879 B",
-                   4, 9),
-            std::nullopt);
-  EXPECT_EQ(slices("engine 65 (tile_size 5, tilek 1, tile_cga_m 1, tile_cga_n 1)", 1, 9),
-            std::nullopt);
+  const std::tuple<const char*, int64_t, int64_t, std::optional<int64_t>> cases[] = {
+      // 110 CTAs: 9 tiles are 10 in clusters of 5, 11 slices.
+      {"65 (tile_size 5, tilek 1, tile_cga_m 1, tile_cga_n 5), workspace 1802879 B", 1, 9, 11},
+      {"68 (tile_size 5, tilek 0, tile_cga_m 1, tile_cga_n 1), workspace 2065047 B", 1, 9, 14},
+      // 64 x 128 channels, 3 x 3: 1 x 9 tiles of 128 x 64, 117 CTAs.
+      {"65 (tile_size 1, tilek 1, tile_cga_m 1, tile_cga_n 3), workspace 3834519 B", 1, 9, 13},
+      {"65 (tile_size 5, tilek 1, tile_cga_m 2, tile_cga_n 4), workspace 1573407 B", 8, 4, 3},
+      {"65 (tile_size 1, tilek 1, tile_cga_m 1, tile_cga_n 3), workspace 131 B", 8, 8, 1},
+      // 110 CTAs are no whole number of 4 x 9 tiles.
+      {"65 (tile_size 5, tilek 1, tile_cga_m 1, tile_cga_n 1), workspace 1802879 B", 4, 9, {}},
+      {"65 (tile_size 5, tilek 1, tile_cga_m 1, tile_cga_n 1)", 1, 9, {}}};
+  for (const auto& [engine, tiles_m, tiles_n, slices] : cases) {
+    const auto knobs = ReadEngine(std::string("engine ") + engine);
+    EXPECT_EQ(SlicesByWorkspace(*knobs, *TilingOf(*knobs), tiles_m, tiles_n), slices) << engine;
+  }
 }
 
 nlohmann::json V100Text() {

@@ -1,7 +1,6 @@
 #include "counters/gpu/counter.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -224,8 +223,7 @@ TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunOfAsManyPassesAsAreWante
   auto request = bench.Request();
   int readied = 0;
   request.ready = [&] {
-    EXPECT_THAT(bench.cupti->Left(), Not(HasSubstr("pass")));
-    EXPECT_THAT(bench.cupti->Left(), Not(HasSubstr("trace")));
+    fakes::ExpectLacks(bench.cupti->Left(), {"pass", "trace"});
     EXPECT_EQ(readied++, bench.runs);
   };
   bench.Count(request);
@@ -406,30 +404,25 @@ TEST(CuptiCounter, ACallThatThrowsIsItsOwnSentenceAndAnErrorBeforeIsNotThisOnes)
 }
 
 TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
-  struct Case {
-    const char* step;
-    int code;
-    CudaLibrary library;
-    const char* said;
-  };
-  for (const Case& row : {Case{"DeviceCount", 35, CudaLibrary::kRuntime, "no NVIDIA driver"},
-                          Case{"DeviceCount", 100, CudaLibrary::kRuntime, "no GPU"},
-                          Case{"OpenDevice", 2, CudaLibrary::kRuntime, "not enough memory"},
-                          Case{"StartProfiler", 999, CudaLibrary::kCupti, "cannot reach the GPU"},
-                          Case{"Supports", 15, CudaLibrary::kCupti, "libnvperf_host"},
-                          Case{"ChipName", 27, CudaLibrary::kCupti, "does not support"},
-                          Case{"Subscribe", 39, CudaLibrary::kCupti, "another tool"},
-                          Case{"CounterAvailability", 35, CudaLibrary::kCupti, "administrators"},
-                          Case{"EnableRanges", 26, CudaLibrary::kCupti, "dcgmi profile --pause"},
-                          Case{"EnableRanges", 43, CudaLibrary::kCupti, "MIG"}}) {
+  for (const auto& [step, code, library, said] :
+       {std::tuple("DeviceCount", 35, CudaLibrary::kRuntime, "no NVIDIA driver"),
+        {"DeviceCount", 100, CudaLibrary::kRuntime, "no GPU"},
+        {"OpenDevice", 2, CudaLibrary::kRuntime, "not enough memory"},
+        {"StartProfiler", 999, CudaLibrary::kCupti, "cannot reach the GPU"},
+        {"Supports", 15, CudaLibrary::kCupti, "libnvperf_host"},
+        {"ChipName", 27, CudaLibrary::kCupti, "does not support"},
+        {"Subscribe", 39, CudaLibrary::kCupti, "another tool"},
+        {"CounterAvailability", 35, CudaLibrary::kCupti, "administrators"},
+        {"EnableRanges", 26, CudaLibrary::kCupti, "dcgmi profile --pause"},
+        {"EnableRanges", 43, CudaLibrary::kCupti, "MIG"}}) {
     Bench bench;
-    bench.cupti->failures = {{row.step, row.code, 1, row.library}};
+    bench.cupti->failures = {{step, code, 1, library}};
     const auto reason = bench.counter->UnavailableReason().value();
-    EXPECT_THAT(reason.text, HasSubstr(row.said));
+    EXPECT_THAT(reason.text, HasSubstr(said));
     EXPECT_EQ(bench.counter->UnavailableReason(), reason);
     EXPECT_EQ(bench.Failure(bench.Request()), reason.text);
     EXPECT_EQ(bench.cupti->calls["DeviceCount"], 1);
-    EXPECT_EQ(bench.cupti->Left(), "") << row.step;
+    EXPECT_EQ(bench.cupti->Left(), "") << step;
     EXPECT_EQ(bench.runs, 0);
   }
 }

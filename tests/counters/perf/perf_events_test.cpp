@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <set>
@@ -244,34 +245,26 @@ TEST(CountInstructions, CountsOnTheCallingThreadAlone) {
 constexpr const char* kNoPfm =
     "the tests were built without libpfm4 and its tables of x86 CPUs (Debian: libpfm4-dev)";
 
-struct Pmu {
-  std::string_view table;  // a file of counters/pmus
-  std::string_view pmu;    // libpfm4's name of a CPU that it is for
-};
 constexpr std::string_view kZen2 = "amd64_fam17h_zen2";
 constexpr std::string_view kZen3 = "amd64_fam19h_zen3";
 constexpr std::string_view kZen4 = "amd64_fam19h_zen4";
-constexpr Pmu kPmus[] = {{"skylake_sp", "skx"},
-                         {"skylake_sp", "clx"},
-                         {"ice_lake_sp", "icx"},
-                         {"sapphire_rapids", "spr"},
-                         {"sapphire_rapids", "emr"},
-                         {"zen", kZen2},
-                         {"zen", kZen3},
-                         {"zen", kZen4}};
+// Files of counters/pmus, with libpfm4's names of CPUs that they are for.
+constexpr std::pair<std::string_view, std::string_view> kPmus[] = {{"skylake_sp", "skx"},
+                                                                   {"skylake_sp", "clx"},
+                                                                   {"ice_lake_sp", "icx"},
+                                                                   {"sapphire_rapids", "spr"},
+                                                                   {"sapphire_rapids", "emr"},
+                                                                   {"zen", kZen2},
+                                                                   {"zen", kZen3},
+                                                                   {"zen", kZen4}};
 
-// AMD's events as libpfm4 spells them, in whose names for bits of the umask ours are put together.
-struct Spelling {
-  std::string_view pmu;  // empty for all PMUs
-  std::string_view event;
-  std::string_view pfm_event;
-  std::string_view pfm_umask;
-};
+// AMD's events as libpfm4 spells them, in whose names for bits of the umask ours are put together:
+// PMU (empty for all), event, libpfm4's event and umask.
 constexpr std::string_view kRequests = "REQUESTS_TO_L2_GROUP1";
 constexpr std::string_view kZen4Prefetchers =
     "L2_STREAM:L2_NEXT_LINE:L2_UP_DOWN:L2_BURST:L2_STRIDE:L1_STREAM:L1_STRIDE:L1_REGION";
 constexpr std::string_view kZen3Prefetchers = "L2_HW_PREFETCHER:L1_HW_PREFETCHER";
-constexpr Spelling kSpellings[] = {
+constexpr std::array<std::string_view, 4> kSpellings[] = {
     {"", "fp_ret_sse_avx_ops.all", "RETIRED_SSE_AVX_FLOPS",
      "ADD_SUB_FLOPS:MULT_FLOPS:DIV_FLOPS:MAC_FLOPS"},
     {"", "l2_cache_req_stat.ic_dc_miss_in_l2", "CORE_TO_L2_CACHEABLE_REQUEST_ACCESS_STATUS",
@@ -292,13 +285,9 @@ constexpr Spelling kSpellings[] = {
     {kZen3, "l2_pf_miss_l2_l3", "L2_PREFETCH_MISS_L3", kZen3Prefetchers},
     {kZen4, "l2_pf_miss_l2_l3", "L2_PREFETCH_MISS_L3", kZen4Prefetchers}};
 
-// Events that a libpfm4 may not know (Debian 12's 4.13 knows none). One that does must agree.
-struct Unknown {
-  std::string_view pmu;
-  std::string_view events;  // all that begin so
-  std::string_view reason;
-};
-constexpr Unknown kUnknown[] = {
+// PMU, begin of events that a libpfm4 may not know (Debian 12's 4.13 knows none), and why. One that
+// does must agree.
+constexpr std::array<std::string_view, 3> kUnknown[] = {
     {"skx", "L2_TRANS.L1D_WB", "in likwid's tables and, for Broadwell, in Intel's"},
     {"clx", "L2_TRANS.L1D_WB", "as skx"},
     {"icx", "L2_TRANS.L1D_WB", "as skx"},
@@ -309,37 +298,32 @@ constexpr Unknown kUnknown[] = {
     {"spr", "L2_TRANS.L2_WB", "newer than 4.13"},
     {"emr", "", "newer than 4.13"}};
 
-// Bits of our umask that libpfm4 has no name for.
-struct Unnamed {
-  std::string_view pmu, event;
-  std::uint64_t umask;
-  std::string_view reason;
-};
-constexpr Unnamed kUnnamed[] = {
-    {kZen2, "l2_pf_hit_l2", 0xe0, "Linux (amdzen2/cache.json) sets all: L1's prefetchers too"},
-    {kZen2, "l2_pf_miss_l2_hit_l3", 0xe0, "the same"},
-    {kZen2, "l2_pf_miss_l2_l3", 0xe0, "the same"},
-    {kZen3, "l2_request_g1.all_no_prefetch", 0x01, "group2 of Linux (amdzen3/cache.json)"}};
+// PMU, event, bits of our umask that libpfm4 has no name for, and why.
+constexpr std::tuple<std::string_view, std::string_view, std::uint64_t, std::string_view>
+    kUnnamed[] = {
+        {kZen2, "l2_pf_hit_l2", 0xe0, "Linux (amdzen2/cache.json) sets all: L1's prefetchers too"},
+        {kZen2, "l2_pf_miss_l2_hit_l3", 0xe0, "the same"},
+        {kZen2, "l2_pf_miss_l2_l3", 0xe0, "the same"},
+        {kZen3, "l2_request_g1.all_no_prefetch", 0x01, "group2 of Linux (amdzen3/cache.json)"}};
 
 // "skx::L2_TRANS:L2_WB", "skx_unc_imc0::UNC_M_CAS_COUNT:RD"
 std::string PfmSpelling(std::string_view pmu, const PmuEvent& event) {
-  for (const auto& row : kSpellings)
-    if (row.event == event.name && (row.pmu.empty() || row.pmu == pmu))
-      return fmt::format("{}::{}:{}", pmu, row.pfm_event, row.pfm_umask);
+  for (const auto& [of, own, pfm_event, pfm_umask] : kSpellings)
+    if (own == event.name && (of.empty() || of == pmu))
+      return fmt::format("{}::{}:{}", pmu, pfm_event, pfm_umask);
   std::string name = event.name;
   std::replace(name.begin(), name.end(), '.', ':');
   return fmt::format("{}{}::{}", pmu, event.pmu == "uncore_imc" ? "_unc_imc0" : "", name);
 }
 
 bool MayBeUnknown(std::string_view pmu, std::string_view event) {
-  return std::any_of(std::begin(kUnknown), std::end(kUnknown), [&](const Unknown& row) {
-    return row.pmu == pmu && event.starts_with(row.events);
-  });
+  return std::ranges::any_of(
+      kUnknown, [&](const auto& row) { return row[0] == pmu && event.starts_with(row[1]); });
 }
 
 std::uint64_t UnnamedConfig(std::string_view pmu, std::string_view event) {
-  for (const auto& row : kUnnamed)
-    if (row.pmu == pmu && row.event == event) return row.umask << 8;
+  for (const auto& [of, name, umask, reason] : kUnnamed)
+    if (of == pmu && name == event) return umask << 8;
   return 0;
 }
 
@@ -352,7 +336,7 @@ std::string Hex(std::uint64_t config) { return fmt::format("{:#x}", config); }
 TEST(PmuEncoding, EveryEventOfEveryTableIsLibpfm4sAndEveryTableIsLookedAt) {
   std::set<std::string_view> files, looked_at;
   for (const auto& table : BuiltInPmuTables()) files.insert(table.name);
-  for (const auto& pmu : kPmus) looked_at.insert(pmu.table);
+  for (const auto& pmu : kPmus) looked_at.insert(pmu.first);
   EXPECT_EQ(files, looked_at);
   if (!fakes::HasPfm()) GTEST_SKIP() << kNoPfm;
   for (const auto& [file, pmu] : kPmus) {

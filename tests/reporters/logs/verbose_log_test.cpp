@@ -32,12 +32,7 @@ constexpr const char* kReorder =
 
 // The expected numbers were counted with grep and wc.
 TEST(VerboseLog, EveryExecutionOfRealLogsIsRead) {
-  struct Golden {
-    const char* name;
-    const char* version;
-    std::map<std::string, int> kinds;
-  };
-  const Golden rows[] = {
+  const std::tuple<const char*, const char*, std::map<std::string, int>> rows[] = {
       {"debian_torch113_conv_v2.6.3.log", "v2.6.3", {{"reorder", 3}, {"convolution", 1}}},
       {"tf212_conv_opts0.log", "v2.7.3", {{"gemm_api", 33}}},
       {"tf212_conv_opts1.log", "v2.7.3", {{"reorder", 1}, {"convolution", 1}}},
@@ -52,15 +47,15 @@ TEST(VerboseLog, EveryExecutionOfRealLogsIsRead) {
         {"pooling", 3},
         {"inner_product", 2},
         {"softmax", 2}}}};
-  for (const auto& row : rows) {
-    const auto log = fakes::FromLog(row.name);
-    EXPECT_EQ(KindsOf(log), row.kinds) << row.name;
-    EXPECT_EQ(log.version, row.version) << row.name;
-    EXPECT_EQ(log.isa_words, "Intel AVX2") << row.name;
-    EXPECT_EQ(log.lines.used, log.lines.executed) << row.name;
-    EXPECT_THAT(log.lines.refused, IsEmpty()) << row.name;
+  for (const auto& [name, version, kinds] : rows) {
+    const auto log = fakes::FromLog(name);
+    EXPECT_EQ(KindsOf(log), kinds) << name;
+    EXPECT_EQ(log.version, version) << name;
+    EXPECT_EQ(log.isa_words, "Intel AVX2") << name;
+    EXPECT_EQ(log.lines.used, log.lines.executed) << name;
+    EXPECT_THAT(log.lines.refused, IsEmpty()) << name;
     for (const auto& primitive : log.primitives)
-      EXPECT_FALSE(WorkOf(ReadPrimitive(primitive)).reason) << row.name << primitive.problem;
+      EXPECT_FALSE(WorkOf(ReadPrimitive(primitive)).reason) << name << primitive.problem;
   }
 }
 

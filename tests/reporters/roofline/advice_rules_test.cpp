@@ -3,6 +3,9 @@
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/roofline/trajectory.h"
+#include "tests/fakes/ceilings.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/small_roofline.h"
 #include "tests/fakes/trajectory_points.h"
 
 namespace dlroof::roofline {
@@ -14,17 +17,13 @@ using testing::AllOf, testing::HasSubstr;
 machine::Machine MachineOfRules() {
   machine::Machine machine{.device = "gpu"};
   machine::CeilingSet& all = machine.by_threads[2];
-  all.flops["fp32.vector"] = {.per_second = 100, .status = machine::CeilingStatus::kValidated};
-  all.flops["fp16.matrix"] = {.per_second = 1000, .status = machine::CeilingStatus::kValidated};
-  all.bytes[Level::kDram] = {.per_second = 10, .status = machine::CeilingStatus::kValidated};
-  all.bytes[Level::kL3] = {.per_second = 50, .status = machine::CeilingStatus::kValidated};
-  all.bytes[Level::kL2] = {.per_second = 100, .status = machine::CeilingStatus::kValidated};
-  all.bytes[Level::kL1] = {.per_second = 200, .status = machine::CeilingStatus::kValidated};
-  all.mixes["dram.copy.avx2"] = {.per_second = 7, .status = machine::CeilingStatus::kValidated};
-  all.mixes["dram.copy-nt.avx2"] = {.per_second = 8, .status = machine::CeilingStatus::kValidated};
-  all.mixes["dram.triad.avx2"] = {.per_second = 9, .status = machine::CeilingStatus::kValidated};
-  all.mixes["dram.update.avx2"] = {.per_second = 10, .status = machine::CeilingStatus::kValidated};
-  all.mixes["dram.load.avx2"] = {.per_second = 5, .status = machine::CeilingStatus::kValidated};
+  all.flops = {{"fp32.vector", fakes::Validated(100)}, {"fp16.matrix", fakes::Validated(1000)}};
+  for (const auto& [level, rate] :
+       {std::pair(Level::kDram, 10), {Level::kL3, 50}, {Level::kL2, 100}, {Level::kL1, 200}})
+    all.bytes[level] = fakes::Validated(rate);
+  for (const auto& [mix, rate] :
+       {std::pair("copy", 7), {"copy-nt", 8}, {"triad", 9}, {"update", 10}, {"load", 5}})
+    all.mixes[std::string("dram.") + mix + ".avx2"] = fakes::Validated(rate);
   all.mixes["l3.copy.avx2"] = {.per_second = 49};
   all.launch_seconds = 0.5;
   return machine;
@@ -32,18 +31,13 @@ machine::Machine MachineOfRules() {
 
 // A convolution of 100 flop and 10 compulsory bytes: 1 s each.
 record::Record Convolution(double seconds, const std::string& type = "f32") {
-  record::Record record{.op = "Conv2D",
-                        .device = "gpu",
-                        .library = "cudnn",
-                        .type = type,
-                        .algorithm = "tuned",
-                        .threads = 2,
-                        .cache = "cold"};
-  record.repetitions = {{.seconds = seconds}};
-  Work& work = record.work[Provenance::kModelled];
-  work.flops["fp32.vector"] = 100;
-  work.bytes[Level::kDram] = 10;
-  work.launches = 1;
+  auto record = fakes::Measured(seconds, 100, 10);
+  record.op = "Conv2D";
+  record.device = "gpu";
+  record.library = "cudnn";
+  record.type = type;
+  record.algorithm = "tuned";
+  record.cache = "cold";
   return record;
 }
 
@@ -68,8 +62,8 @@ TEST(AdviceRules, LaunchesThatCostMostOfTheTimeAndKernelsShorterThanTheirLaunch)
   record::Record record = Convolution(10);
   record.work[Provenance::kModelled].launches = 17.4;  // 8.7 s, more than 1 s of work
   EXPECT_EQ(Evidence("overhead", record), "launches cost 87 % of the time");
-  EXPECT_THAT(Advice(record), AllOf(HasSubstr("Bound by the cost of starting it"),
-                                    HasSubstr("87 % of the time: put more work into one call")));
+  fakes::ExpectHas(Advice(record), {"Bound by the cost of starting it",
+                                    "87 % of the time: put more work into one call"});
   record.repetitions = {{.seconds = 100}};  // 8.7 %: something else takes the time
   EXPECT_EQ(Evidence("overhead", record), "-");
   EXPECT_EQ(Evidence("overhead", Convolution(10)), "-");
@@ -82,9 +76,8 @@ TEST(AdviceRules, LaunchesThatCostMostOfTheTimeAndKernelsShorterThanTheirLaunch)
   EXPECT_EQ(Evidence("short-kernel", kernels),
             "it runs for 333 ms per launch, less than a launch costs (500 ms)");
   EXPECT_EQ(Evidence("overhead", kernels), "-");
-  EXPECT_THAT(Advice(kernels),
-              AllOf(HasSubstr("the time that its arithmetic roof allows; it runs for"),
-                    HasSubstr(": put more work into one launch")));
+  fakes::ExpectHas(Advice(kernels), {"the time that its arithmetic roof allows; it runs for",
+                                     ": put more work into one launch"});
   kernels.work[Provenance::kMeasured].launches = 200;
   EXPECT_EQ(Evidence("short-kernel", kernels), "-");
 }
@@ -285,11 +278,10 @@ TEST(PlaceWritten, TensorsThatPassEveryCacheOnceAreAdvisedToBeFewerBytes) {
 TEST(ProblemRemedy, UnequalPaddingFarAboveTheRoofAloneIsAddedByACopy) {
   auto record = Convolution(160);
   record.problem = "n32c64h112w112k64r3s3_s2p0:1x0:1";
-  EXPECT_THAT(
-      Advice(record),
-      AllOf(HasSubstr("Takes 160.0x the time that its arithmetic roof allows; its padding differs "
-                      "at the two ends: add the padding by a copy first"),
-            HasSubstr("option padded"), HasSubstr("explain --try")));
+  fakes::ExpectHas(Advice(record),
+                   {"Takes 160.0x the time that its arithmetic roof allows; its padding differs "
+                    "at the two ends: add the padding by a copy first",
+                    "option padded", "explain --try"});
   const auto applies = [](const record::Record& call) {
     return Advice(call).find("padding") != std::string::npos;
   };

@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <random>
-#include <sstream>
 
 #include "reporters/document/tables.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
+#include "tests/fakes/ceilings.h"
+#include "tests/fakes/gpu_samples.h"
 #include "tests/fakes/placed_files.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/run_files.h"
 
 namespace dlroof::roofline {
 namespace {
@@ -300,28 +302,20 @@ TEST_F(BusyThreads, HasIntervalsFromSixPassesOn) {
   EXPECT_EQ(breakdown.noise_seconds, 6);
 }
 
-struct Planted {
-  const char* what;
-  RegionSums regions;
-  ComponentKind largest;
-  const char* advice;
-};
-
 TEST(BreakdownAdvice, NamesTheLargestComponentWithItsNumber) {
-  const Planted cases[] = {
+  const std::tuple<const char*, RegionSums, ComponentKind, const char*> cases[] = {
       {"forks", {33, 95, 30, 240}, kForkJoin, "33 parallel regions cost 65 %"},
       {"one thread works", {1, 10, 10, 80}, kSerial, "for 75 % of the time"},
       {"a slow thread", {1, 95, 95, 112}, kImbalance, "81 % of the time passes until"},
       {"busy threads", {1, 95, 95, 760}, kUnexplained, "no measurement explains it"}};
-  for (const auto& planted : cases) {
-    SCOPED_TRACE(planted.what);
+  for (const auto& [what, regions, largest, words] : cases) {
+    SCOPED_TRACE(what);
     BreakdownFacts facts{.seconds = 100, .roof_seconds = 1, .call_seconds = 4};
-    facts.parallel = {.mean = {100, planted.regions, {}}, .threads = 8, .calls = 1};
+    facts.parallel = {.mean = {100, regions, {}}, .threads = 8, .calls = 1};
     const auto breakdown = MakeBreakdown(facts);
     ASSERT_NE(breakdown.Largest(), nullptr);
-    EXPECT_EQ(breakdown.Largest()->kind, planted.largest);
-    const auto advice = BreakdownAdvice(breakdown).value();
-    EXPECT_NE(advice.find(planted.advice), std::string::npos) << advice;
+    EXPECT_EQ(breakdown.Largest()->kind, largest);
+    fakes::ExpectHas(BreakdownAdvice(breakdown).value(), {words});
   }
 }
 
@@ -345,23 +339,14 @@ TEST(InstructionSentence, HasTheShareOfTheInstructionRoof) {
   EXPECT_NE(InstructionSentence(parallel)->find("50 %"), std::string::npos);
 }
 
-TEST(BarOf, HasALinePerComponentWhoseBarBeginsWhereThePreviousOneEnds) {
-  std::ostringstream out;
-  document::Write({{document::BarOf(MakeBreakdown(TwoThreads()))}}, 0, out);
-  const auto text = out.str();
-  EXPECT_NE(text.find("|############                            |    30.0 s  30.0 %  "
-                      "needed by the roof (modelled: arithmetic)"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("|            ##                          |    4.00 s   4.0 %  sigmoid"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("10 regions on 2 threads, 1.00 s each"), std::string::npos) << text;
-  EXPECT_NE(text.find("parallel efficiency 58 %"), std::string::npos) << text;
-}
-
-// Components below the noise cannot be told apart in another run.
-TEST(BarOf, ComponentsWithinTheNoiseAreOneRow) {
+TEST(BarOf, HasALinePerComponentWhoseBarBeginsWhereThePreviousOneEndsAndOneOfAllInTheNoise) {
+  fakes::ExpectHas(
+      fakes::Written({{document::BarOf(MakeBreakdown(TwoThreads()))}}),
+      {"|############                            |    30.0 s  30.0 %  needed by the roof "
+       "(modelled: arithmetic)",
+       "|            ##                          |    4.00 s   4.0 %  sigmoid",
+       "10 regions on 2 threads, 1.00 s each", "parallel efficiency 58 %"});
+  // Components below the noise cannot be told apart in another run.
   auto facts = TwoThreads();
   auto breakdown = MakeBreakdown(facts);
   const auto rows = document::BarOf(breakdown).parts.size();
@@ -468,8 +453,8 @@ machine::Machine Gpu() {
   all.flops["fp32.vector"] = {.per_second = 1e12,
                               .sustained_per_second = 8e11,
                               .status = machine::CeilingStatus::kValidated};
-  all.bytes[Level::kDram] = {.per_second = 1e11, .status = machine::CeilingStatus::kValidated};
-  all.bytes[Level::kL2] = {.per_second = 4e11, .status = machine::CeilingStatus::kValidated};
+  all.bytes[Level::kDram] = fakes::Validated(1e11);
+  all.bytes[Level::kL2] = fakes::Validated(4e11);
   all.launch_seconds = 4e-6;
   all.overheads = {{machine::kQueuedOverhead, 2e-6}, {machine::kGraphNodeOverhead, 1e-6}};
   return gpu;
@@ -557,11 +542,7 @@ TEST(GpuTimes, UnknownLaunchesCostWhatAGraphSaves) {
   auto record = Timed(record::timed::kCall);
   record.work.erase(Provenance::kMeasured);
   EXPECT_FALSE(Overhead(record));
-  for (auto& repetition : record.repetitions) {
-    auto sample = *repetition.gpu;
-    sample.graph_seconds = 1.4e-3;
-    repetition.gpu = std::make_shared<record::GpuSample>(sample);
-  }
+  fakes::ChangeSamples(record, [](auto& sample) { sample.graph_seconds = 1.4e-3; });
   EXPECT_DOUBLE_EQ(Overhead(record).value(), 6e-4);
   record.timed = record::timed::kDevice;  // in which the host has no part
   EXPECT_FALSE(Overhead(record));
@@ -585,15 +566,10 @@ TEST(GpuTimes, WarmBytesThatFitL2AreNotOnTheDramRoofAndASteadyCallsIsSustained) 
   record.work[Provenance::kModelled].bytes[Level::kDram] = 1e7;
   record.work[Provenance::kMeasured].bytes[Level::kDram] = 2e6;  // counted
   EXPECT_EQ(Place(record, &gpu).classic.at(0).bytes_from, Provenance::kMeasured);
-  const auto sustained = Gpu();
   auto steady = Timed(record::timed::kDevice);
-  EXPECT_DOUBLE_EQ(Place(steady, &sustained).time->compute_seconds, 1e-3);
-  for (auto& repetition : steady.repetitions) {
-    auto sample = *repetition.gpu;
-    sample.steady_seconds = 3.5;
-    repetition.gpu = std::make_shared<record::GpuSample>(sample);
-  }
-  EXPECT_DOUBLE_EQ(Place(steady, &sustained).time->compute_seconds, 1.25e-3);
+  EXPECT_DOUBLE_EQ(Place(steady, &gpu).time->compute_seconds, 1e-3);
+  fakes::ChangeSamples(steady, [](auto& sample) { sample.steady_seconds = 3.5; });
+  EXPECT_DOUBLE_EQ(Place(steady, &gpu).time->compute_seconds, 1.25e-3);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ using testing::Contains, testing::ElementsAre, testing::SizeIs, testing::HasSubs
 const OpVocabulary kWords = {{"A", {"first", {{"batch", "n"}, {"image", "h", "w _p"}}}},
                              {"B", {"second", {{"batch", "n"}, {"image", "i"}}}}};
 
-TEST(OpWords, ShareAParameterWithTheSameLettersAndOfAFileAreAddedToThoseOfThisProgram) {
+TEST(OpWords, ShareAParameterWithTheSameLettersAndOfAFileAreAddedBehindThoseOfThisProgram) {
   const auto parameters = SweepParameters(kWords);
   ASSERT_THAT(parameters, SizeIs(3));
   EXPECT_THAT(parameters[0].ops, ElementsAre("A", "B"));
@@ -37,9 +37,6 @@ TEST(OpWords, ShareAParameterWithTheSameLettersAndOfAFileAreAddedToThoseOfThisPr
   EXPECT_THAT(SweepLines(run, "image").at(0).values, ElementsAre(3, 5));
   EXPECT_EQ(NounOf("B", WordsOf(run.file.context)), "second");
   EXPECT_EQ(NounOf("C", WordsOf(run.file.context)), "call");
-}
-
-TEST(OpWords, OfThisProgramTakePrecedenceAndAcceptAnyContext) {
   const json context = {{"dlroof", {{"ops", {{"Conv2D", {{"noun", "nonsense"}}}}}}}};
   EXPECT_EQ(NounOf("Conv2D", WordsOf(context)), "convolution");
   EXPECT_EQ(NounOf("Conv2D", {}), "convolution");
@@ -264,26 +261,21 @@ TEST(Place, ReportsANarrowTypeOnTheFp32PipeAsEmulated) {
 }
 
 TEST(HoldingCache, IsTheNearestThatTheTensorsOfAWarmCallFit) {
-  struct Case {
-    const char* device;
-    std::optional<std::string> cache;
-    std::optional<int> threads;
-    double bytes;
-    std::optional<Level> holds;
-  };
-  const Case cases[] = {{"cpu", "warm", 1, 48e3, Level::kL1},
-                        {"cpu", "warm", 1, 98e3, Level::kL2},
-                        {"cpu", "warm", 1, 30e6, Level::kL3},
-                        {"cpu", "warm", 1, 31e6, {}},
-                        {"cpu", "warm", {}, 98e3, Level::kL2},
-                        {"cpu", "warm", 4, 190e3, Level::kL1},  // L1 and L2 of all threads
-                        {"cpu", "warm", 4, 4e6, Level::kL2},
-                        {"cpu", "warm", 4, 31e6, {}},  // one L3
-                        {"cpu", "cold", 1, 1, {}},
-                        {"cpu", "cold-weights", 1, 1, {}},
-                        {"cpu", {}, 1, 1, {}},
-                        {"gpu", "warm", 108, 40e3, Level::kL2},
-                        {"gpu", "warm", 108, 2e6, {}}};
+  const std::tuple<const char*, std::optional<std::string>, std::optional<int>, double,
+                   std::optional<Level>>
+      cases[] = {{"cpu", "warm", 1, 48e3, Level::kL1},
+                 {"cpu", "warm", 1, 98e3, Level::kL2},
+                 {"cpu", "warm", 1, 30e6, Level::kL3},
+                 {"cpu", "warm", 1, 31e6, {}},
+                 {"cpu", "warm", {}, 98e3, Level::kL2},
+                 {"cpu", "warm", 4, 190e3, Level::kL1},  // L1 and L2 of all threads
+                 {"cpu", "warm", 4, 4e6, Level::kL2},
+                 {"cpu", "warm", 4, 31e6, {}},  // one L3
+                 {"cpu", "cold", 1, 1, {}},
+                 {"cpu", "cold-weights", 1, 1, {}},
+                 {"cpu", {}, 1, 1, {}},
+                 {"gpu", "warm", 108, 40e3, Level::kL2},
+                 {"gpu", "warm", 108, 2e6, {}}};
   for (const auto& [device, cache, threads, bytes, holds] : cases) {
     const machine::Machine machine{
         .device = device,

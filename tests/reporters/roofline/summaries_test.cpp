@@ -1,4 +1,3 @@
-
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -8,6 +7,8 @@
 #include "reporters/record/record_json.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/refusal.h"
+#include "tests/fakes/run_files.h"
 #include "tests/fakes/small_run.h"
 #include "tests/test_data.h"
 
@@ -57,9 +58,7 @@ record::RunFile FileOf(const std::vector<json>& suites,
 }
 
 std::string Shown(const record::RunFile& file) {
-  std::ostringstream out;
-  document::Write({{document::ModelsTable(SummarizeModels(file))}}, 0, out);
-  return out.str();
+  return fakes::Written({{document::ModelsTable(SummarizeModels(file))}});
 }
 
 // The network of the tests: a once, b three times, c twice.
@@ -201,8 +200,7 @@ TEST(RunFileJson, HasModelsIfACountedSuiteWasRun) {
   auto file = FileOf({Net()}, {Layer("fwd/f32/a", 4, 200, 10)});
   const auto whole = ToJson(file);
   EXPECT_EQ(whole["models"], json::array({ToJson(SummarizeModels(file).at(0), file)}));
-  std::ostringstream warnings;
-  EXPECT_EQ(ToJson(record::ParseRunFile(whole.dump(), "x", warnings))["models"], whole["models"]);
+  EXPECT_EQ(ToJson(fakes::ParsedRun(whole.dump()))["models"], whole["models"]);
   file.context = json::object();
   EXPECT_FALSE(ToJson(file).contains("models"));
 }
@@ -232,19 +230,16 @@ TEST(WriteOpportunities, ListsTheMostTimeAboveTheRoofFirst) {
   EXPECT_EQ(found[1].count, 1);
   EXPECT_NEAR(found[2].above_roof_seconds, 2, 1e-6);
   EXPECT_EQ(Opportunities(run, 1).size(), 1U);
-  std::ostringstream out;
-  document::Write({{document::OpportunitiesList(run)}}, 0, out);
-  EXPECT_THAT(out.str(), HasSubstr("fwd/f32/b x3: 6.00 s of 15.0 s, bound by DRAM, 1.67x its"));
+  EXPECT_THAT(fakes::Written({{document::OpportunitiesList(run)}}),
+              HasSubstr("fwd/f32/b x3: 6.00 s of 15.0 s, bound by DRAM, 1.67x its"));
 }
 
 TEST(Opportunities, AreAtLeastThisFarAboveARoofThatIsNotValidated) {
   const auto run = PlaceRun(FileOf({}, {Layer("fwd/bf16/a", 3, 1000, 5, "bf16.matrix")}));
   ASSERT_EQ(Opportunities(run).size(), 1U);
   EXPECT_TRUE(Opportunities(run)[0].at_least);
-  std::ostringstream out;
-  document::Write({{document::OpportunitiesList(run)}}, 0, out);
-  EXPECT_THAT(out.str(), HasSubstr("a: >= 2.00 s of 3.00 s, bound by "));
-  EXPECT_THAT(out.str(), HasSubstr(", >= 3.00x its roof\n"));
+  fakes::ExpectHas(fakes::Written({{document::OpportunitiesList(run)}}),
+                   {"a: >= 2.00 s of 3.00 s, bound by ", ", >= 3.00x its roof\n"});
 }
 
 record::Record Kernel(const std::string& name, double seconds, std::map<std::string, double> flops,
@@ -285,9 +280,7 @@ record::Record Best(const std::string& problem, std::optional<double> ratio,
 }
 
 std::string Heuristics(const std::vector<record::Record>& records) {
-  std::ostringstream out;
-  document::Write({{document::HeuristicSentences(records)}}, 0, out);
-  return out.str();
+  return fakes::Written({{document::HeuristicSentences(records)}});
 }
 
 TEST(SummarizeHeuristics, SaysHowMuchTheHeuristicLosesIfAllAlgorithmsWereTimed) {
@@ -329,16 +322,22 @@ record::RunFile RunWithMixes() {
   return run;
 }
 
-TEST(ToStoredJson, KeepsTheValidationOfRoofsNotOfAccessMixesAndStaysTheSame) {
+TEST(ToStoredJson, KeepsTheValidationOfRoofsNotOfAccessMixesAndTheTimePointAsItsDistance) {
   const auto stored = ToStoredJson(RunWithMixes());
   const auto& set = stored["machines"][0]["by_threads"]["2"];
   EXPECT_EQ(set["bytes"]["dram"]["proof"]["doubling"].dump(), "0.666667");
   EXPECT_EQ(set["mixes"]["dram.copy"]["per_second"].dump(), "6666670000");
   EXPECT_EQ(set["mixes"]["dram.copy"]["proved"], true);
   EXPECT_FALSE(set["mixes"]["dram.copy"].contains("proof"));
-  std::ostringstream warnings;
-  const record::RunFile again = record::ParseRunFile(stored.dump(), "x", warnings);
+  const auto again = fakes::ParsedRun(stored.dump());
   EXPECT_EQ(ToStoredJson(again).dump(), stored.dump());
+  // The rate of 1e11/3 flop/s is written as 33333300000: 100 flop take 3.00000e-9 s.
+  const auto& time = stored["records"][0]["time"];
+  EXPECT_FALSE(time.contains("point"));
+  EXPECT_EQ(time["compute_seconds"].dump(), "3e-09");
+  EXPECT_EQ(time["gap"].dump(), "111111000");
+  EXPECT_NEAR(ToJson(again)["records"][0]["time"]["point"]["compute_seconds"].get<double>(),
+              1.0 / 3, 1e-6);
 }
 
 // 100 flop take 0.7 s, and 2/3 s in one repetition. With 3 iterations ten decimals resolve 1 ns.
@@ -370,24 +369,11 @@ TEST(ToStoredJson, KeepsAllDigitsOfWallTimesAndOmitsWhatTheReaderDerives) {
     EXPECT_FALSE(record.contains(key)) << key;
   for (const char* key : {"flops", "bytes", "launch_seconds"})
     EXPECT_FALSE(machine.contains(key)) << key;
-  std::ostringstream warnings;
-  const auto again = ToJson(record::ParseRunFile(short_form.dump(), "x", warnings));
+  const auto again = ToJson(fakes::ParsedRun(short_form.dump()));
   EXPECT_TRUE(again["records"][0]["classic"][0].contains("flops_per_second_ci95"));
   ASSERT_TRUE(again["records"][0].contains("limited_by"));
   EXPECT_EQ(again["records"][0]["limited_by"].size(), 1U);
   EXPECT_EQ(again["machines"][0]["flops"], machine["by_threads"]["2"]["flops"]);
-}
-
-// The rate of 1e11/3 flop/s is written as 33333300000: 100 flop take 3.00000e-9 s.
-TEST(ToStoredJson, TimePointIsTheComplexityPointTimesTheDistanceToTheRoof) {
-  const auto stored = ToStoredJson(RunWithMixes());
-  const auto& time = stored["records"][0]["time"];
-  EXPECT_FALSE(time.contains("point"));
-  EXPECT_EQ(time["compute_seconds"].dump(), "3e-09");
-  EXPECT_EQ(time["gap"].dump(), "111111000");
-  std::ostringstream warnings;
-  const auto again = ToJson(record::ParseRunFile(stored.dump(), "x", warnings));
-  EXPECT_NEAR(again["records"][0]["time"]["point"]["compute_seconds"].get<double>(), 1.0 / 3, 1e-6);
 }
 
 // The largest stored runs, and an upper bound: every record gets a point at each level. In real
