@@ -147,13 +147,6 @@ void WriteProposals(const ExplainFlags& flags, const record::Record& record,
 constexpr std::string_view kLeftOut =
     "Near and far tensors were not measured for every benchmark; --thorough has no limit.\n";
 
-// Returns whether a record with a parallel-region profile lacks ParallelTime::near_seconds.
-bool LacksParts(const record::RunFile& file) {
-  return std::ranges::any_of(file.records, [](const record::Record& record) {
-    return record.parallel && !record.parallel->near_seconds;
-  });
-}
-
 int ExplainAll(const ExplainFlags& flags) {
   const figure::Outputs<roofline::PlacedRun> writers({{"json", RunJson}}, figure::BreakdownScript);
   writers.Check(flags.outputs);
@@ -175,7 +168,10 @@ int ExplainAll(const ExplainFlags& flags) {
     if (record.status == record::Status::kFailed || record.status == record::Status::kWrong)
       exit_code = 1;
   }
-  if (!file && !flags.thorough && LacksParts(run.file)) std::cerr << kLeftOut;
+  const bool left_out = std::ranges::any_of(run.file.records, [](const record::Record& record) {
+    return record.parallel && !record.parallel->near_seconds;
+  });
+  if (!file && !flags.thorough && left_out) std::cerr << kLeftOut;
   writers.Write(outputs, run);
   return exit_code;
 }

@@ -49,13 +49,6 @@ std::vector<std::string> FormatNames() {
   return names;
 }
 
-std::string ReadText(const std::string& path) {
-  auto text = text::ReadUnpacked(path, "measurements");
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
-    throw BadInput(path + ": empty file, expected measurements");
-  return text;
-}
-
 imports::ImportFormat FormatOf(const ImportFlags& flags, const std::string& text) {
   for (const auto& format : AllFormats())
     if (flags.format ? format.name == *flags.format : format.recognise(text)) return format;
@@ -115,7 +108,9 @@ void PlaceRates(const ImportFlags& flags, const std::string& text, std::string_v
 }
 
 int Import(const ImportFlags& flags) {
-  const auto text = ReadText(flags.file);
+  const auto text = text::ReadUnpacked(flags.file, "measurements");
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+    throw BadInput(flags.file + ": empty file, expected measurements");
   if (const auto other = imports::ExportOfOtherTool(flags.file, ""); other && !flags.format)
     throw BadInput("{}: {}", flags.file, other->text);
   if (flags.format ? *flags.format == kProgram
