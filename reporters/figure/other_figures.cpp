@@ -80,14 +80,6 @@ std::vector<std::string> Captions(const roofline::PlacedRun& run, const Trajecto
                       pale ? "; pale: noisy (estimate)" : "")};
 }
 
-// Returns the farthest level of the trajectories that have two points or more.
-std::optional<Level> MainLevel(const std::vector<roofline::Trajectory>& trajectories) {
-  std::optional<Level> farthest;
-  for (const auto& trajectory : trajectories)
-    if (trajectory.points.size() > 1) farthest = std::max(farthest, trajectory.level);
-  return farthest;
-}
-
 bool IsDrawn(const roofline::TrajectoryPoint& point) {
   return point.intensity && point.flops_per_second && *point.intensity > 0;
 }
@@ -389,7 +381,9 @@ std::string BreakdownScript(const roofline::PlacedRun& run, const std::string& e
 
 TrajectoryFigure MakeTrajectoryFigure(const roofline::PlacedRun& run,
                                       const std::vector<roofline::Trajectory>& trajectories) {
-  const auto level = MainLevel(trajectories);
+  std::optional<Level> level;  // the farthest one
+  for (const auto& trajectory : trajectories)
+    if (trajectory.points.size() > 1) level = std::max(level, trajectory.level);
   if (!level) throw BadInput("figure: no trajectory has two points with FLOPs, bytes and ceilings");
   TrajectoryFigure figure{.level = *level};
   std::set<std::pair<std::string, int>> sets;

@@ -66,12 +66,6 @@ struct MetricTable {
   bool incomplete = false;               // a thread that ran has no value
 };
 
-bool IsMetricTable(const text::CsvRow& title) {
-  return std::ranges::any_of(title, [](const text::CsvField& field) {
-    return field.text.starts_with("Group ") && field.text.ends_with(" Metric");
-  });
-}
-
 MetricTable TableOf(const text::CsvRow& title) {
   MetricTable table{.line = title[0].line};
   for (std::size_t i = 1; i < title.size(); ++i) {
@@ -232,7 +226,9 @@ std::vector<MetricTable> Tables(const std::vector<text::CsvRow>& rows, const std
   for (const auto& row : rows) {
     const auto& name = row[0].text;
     if (name == "TABLE" || name == "STRUCT") {
-      inside = name == "TABLE" && IsMetricTable(row);
+      inside = name == "TABLE" && std::ranges::any_of(row, [](const text::CsvField& field) {
+                 return field.text.starts_with("Group ") && field.text.ends_with(" Metric");
+               });
       if (inside) tables.push_back(TableOf(row));
     } else if (inside) {
       left_out.Try([&] { ReadMetric(row, mark, where, tables.back()); });

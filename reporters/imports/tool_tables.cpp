@@ -333,11 +333,6 @@ std::optional<std::string> JsonWithin(std::string_view text) {
   return std::nullopt;
 }
 
-bool LooksLikeToolJson(std::string_view text) {
-  return JsonToolOf(text) != nullptr ||
-         HasAll(FirstOf(text), {R"("frame")", R"("metrics")", R"("children")"});
-}
-
 void ReadToolJson(const std::string& text, const std::string& where, Records& records,
                   LeftOut& left_out) {
   const json file = ParsedUniqueJson(text, where, left_out);
@@ -417,7 +412,8 @@ std::optional<double> PrintedNumber(std::string text) {
 }
 
 bool LooksLikeToolTable(std::string_view text) {
-  return !CsvTablesIn(FirstOf(text)).empty() || LooksLikeToolJson(text);
+  return !CsvTablesIn(FirstOf(text)).empty() || JsonToolOf(text) != nullptr ||
+         HasAll(FirstOf(text), {R"("frame")", R"("metrics")", R"("children")"});
 }
 
 Imported ImportToolTable(const std::string& text, const std::string& where) {

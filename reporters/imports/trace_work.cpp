@@ -159,12 +159,6 @@ constexpr ProductInputs kProducts[] = {{"aten::mm", 0, 2},
                                        {"aten::bmm", 0, 3},
                                        {"aten::baddbmm", 1, 3}};
 
-bool HasSizes(const TraceOp& op) {
-  return std::ranges::all_of(op.sizes, [](const Sizes& sizes) {
-    return std::ranges::all_of(sizes, [](auto size) { return size >= 1; });
-  });
-}
-
 struct TypeRow {
   std::string_view torch, name;
   double bytes;
@@ -259,10 +253,10 @@ std::optional<OpCount> CountOfOp(const TraceOp& op) {
   for (std::size_t i = 0; i < op.sizes.size(); ++i) {
     if (op.sizes[i].empty()) continue;
     const auto own = i < op.types.size() ? TypeName(op.types[i]) : "";
-    if (own.empty()) return std::nullopt;
+    if (own.empty() || std::ranges::min(op.sizes[i]) < 1) return std::nullopt;
     if (type.empty()) type = own;
   }
-  if (op.on_gpu || type.empty() || !HasSizes(op)) return std::nullopt;
+  if (op.on_gpu || type.empty()) return std::nullopt;
   const auto counted = CountedOf(op);
   if (!counted) return PointwiseCountOf(op, type);
   return OpCount{.type = type,

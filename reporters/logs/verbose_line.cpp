@@ -81,12 +81,6 @@ void ReadRuntime(std::string_view fields, VerboseLog& log) {
   }
 }
 
-bool HasAncestor(const VerboseLog& log, const LogProcess& process) {
-  return std::ranges::any_of(process.ancestors, [&](std::int64_t ancestor) {
-    return std::ranges::count(log.processes, ancestor, &LogProcess::id) > 0;
-  });
-}
-
 }  // namespace
 
 bool AreDigits(std::string_view text) {
@@ -259,9 +253,12 @@ void SetApart(VerboseLog& log) {
   if (count < 2) return;
   std::vector<double> seconds(count);
   for (const auto& execution : log.executions) seconds[execution.process] += execution.seconds;
+  const auto is_in_log = [&](std::int64_t process) {
+    return std::ranges::count(log.processes, process, &LogProcess::id) > 0;
+  };
   std::optional<std::uint32_t> main;
   for (std::uint32_t i = 0; i < count; ++i)
-    if (seconds[i] > 0 && !HasAncestor(log, log.processes[i]) &&
+    if (seconds[i] > 0 && std::ranges::none_of(log.processes[i].ancestors, is_in_log) &&
         (!main || seconds[i] > seconds[*main]))
       main = i;
   log.main_process = main.value_or(0);

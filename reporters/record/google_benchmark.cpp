@@ -212,11 +212,6 @@ std::optional<double> FlopsIn(const std::map<Provenance, Work>& works) {
   return std::nullopt;
 }
 
-bool HasBytes(const Record& record) {
-  return std::ranges::any_of(record.work,
-                             [](const auto& one) { return !one.second.bytes.empty(); });
-}
-
 void AddNote(std::string text, Record& record) {
   CountingNote note{std::string(kRateSource), Provenance::kModelled, std::move(text)};
   if (std::ranges::find(record.counting, note) == record.counting.end())
@@ -231,7 +226,9 @@ void AddNote(std::string text, Record& record) {
 void AddWorkOfRates(std::string_view name, const Entry& entry, std::optional<double> seconds,
                     Record& record) {
   if (!seconds || entry.counters.empty()) return;
-  if (const auto rate = RateOf(entry, kBytesRate, 1); rate && !HasBytes(record)) {
+  const auto has_bytes = [](const auto& item) { return !item.second.bytes.empty(); };
+  if (const auto rate = RateOf(entry, kBytesRate, 1);
+      rate && std::ranges::none_of(record.work, has_bytes)) {
     record.work[Provenance::kModelled].bytes[Level::kDram] = WholeIfNear(*rate * *seconds);
     AddNote("bytes that the benchmark's author declares (bytes_per_second), taken as DRAM traffic",
             record);

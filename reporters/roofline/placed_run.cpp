@@ -80,11 +80,11 @@ void AddRoofs(const Placement& placement, BreakdownFacts& facts, std::optional<L
 // Returns whether a call's tensors are larger than every cache and pass DRAM about once, that is,
 // whether the DRAM traffic is less than twice their (compulsory) bytes.
 bool Streams(const record::Record& record, const machine::Machine& machine) {
-  const auto modelled = record.work.find(Provenance::kModelled);
-  if (modelled == record.work.end() || machine.cache_bytes.empty()) return false;
-  const auto dram = modelled->second.bytes.find(Level::kDram);
-  return dram != modelled->second.bytes.end() && dram->second > LargestCache(machine) &&
-         BestKnown(record).bytes.at(Level::kDram).first < 2 * dram->second;
+  const auto* modelled = FindValue(record.work, Provenance::kModelled);
+  if (modelled == nullptr || machine.cache_bytes.empty()) return false;
+  const auto dram = FindCopy(modelled->bytes, Level::kDram);
+  return dram && *dram > LargestCache(machine) &&
+         BestKnown(record).bytes.at(Level::kDram).first < 2 * *dram;
 }
 
 // Sets the single-threaded roof times in `facts`, with the ceilings of one thread.

@@ -24,10 +24,6 @@ struct UsedCeiling {
   std::map<std::string, std::string> not_validated = {};
 };
 
-bool IsRowOf(const std::string& pipe, const std::string& key) {
-  return key.size() > pipe.size() && key.starts_with(pipe) && key[pipe.size()] == '.';
-}
-
 using Rows = std::vector<const machine::CeilingRow*>;
 
 // Returns the rows of `key` (of "fp32.vector" e.g. "fp32.vector.avx2") that `allowed` accepts.
@@ -36,7 +32,7 @@ Rows RowsOf(const std::string& key, const std::map<std::string, machine::Ceiling
             const Allowed& allowed) {
   Rows rows;
   for (auto row = all.upper_bound(key); row != all.end() && row->first.starts_with(key); ++row)
-    if (IsRowOf(key, row->first) && allowed(row->first)) rows.push_back(&*row);
+    if (row->first[key.size()] == '.' && allowed(row->first)) rows.push_back(&*row);
   return rows;
 }
 
