@@ -172,7 +172,8 @@ TEST(RunnerOfGpu, FlushesBeforeEveryColdCallAndTouchesAllButColdWeights) {
   });
   const auto stepped = [&](workload::CacheState cache) {
     steps.clear();
-    auto workload = OnGpu(fmt::format("{}/{}", kCall, Key(cache)));
+    const bool warm = cache == workload::CacheState::kWarm;
+    auto workload = OnGpu(warm ? kCall : fmt::format("{}/{}", kCall, Key(cache)));
     workload.cache = cache;
     const auto record = fakes::RecordOf(workload, {}, {open});
     EXPECT_EQ(record.cache, std::string(workload::Key(cache)));
