@@ -1,7 +1,6 @@
 #include "baselines/statistics/levels.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
@@ -54,12 +53,9 @@ TEST(LevelOfClean, TooFewOrNoPositiveTimesHaveNone) {
   EXPECT_FALSE(LevelOfClean(OneProcess(std::vector<double>(10, 1), 6)));
 }
 
-TEST(LevelOfProcesses, MeanOfTheFastestQuarterOfAllRepetitions) {
+TEST(LevelOfProcesses, IsTheMeanOfTheFastestQuarterAndItsVarianceThatOfThePseudoValues) {
   EXPECT_DOUBLE_EQ(LevelOfProcesses({{5, 1}, {4, 2}, {9, 8}, {7, 6}}).log_seconds, 1.5);
   EXPECT_NEAR(LevelOfProcesses({{1, 2}, {1, 2}, {1, 2}, {1, 2}}).variance, 0, 1e-12);
-}
-
-TEST(LevelOfProcesses, VarianceIsThatOfThePseudoValues) {
   const ProcessLogs processes = {{1, 2, 3, 9}, {1.5, 2.5, 4, 4}, {1.2, 5, 5, 5}, {2, 2, 2, 2}};
   const Level level = LevelOfProcesses(processes);
   std::vector<double> pseudo;

@@ -7,12 +7,13 @@
 #include <random>
 
 #include "counters/base/keys.h"
+#include "tests/fakes/ceilings.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::cpu_ceilings {
 namespace {
 
-using fakes::TextOf, testing::AllOf, testing::ElementsAre, testing::HasSubstr;
+using fakes::TextOf, testing::ElementsAre, testing::HasSubstr;
 
 constexpr double kKib = 1024, kMib = 1024 * 1024;
 
@@ -204,17 +205,13 @@ TEST(EdgeReason, IsAboutArraysBeyondAnEarlyEdgeOrInANearerCacheAndElseNone) {
     EXPECT_EQ(Why(agreeing, level, 1, 1), "");
 }
 
-machine::Ceiling Validated(double per_second) {
-  return {.per_second = per_second, .status = machine::CeilingStatus::kValidated};
-}
-
 // 10 GB/s and 40 GFLOP/s meet at 4 flop/byte.
 machine::CeilingSet Roofs() {
   machine::CeilingSet set;
-  set.bytes[Level::kDram] = Validated(10e9);
-  set.flops["fp32.vector"] = Validated(40e9);
-  set.flops["fp32.vector.avx512"] = Validated(40e9);
-  set.flops["fp32.vector.avx2"] = Validated(20e9);
+  set.bytes[Level::kDram] = fakes::Validated(10e9);
+  set.flops["fp32.vector"] = fakes::Validated(40e9);
+  set.flops["fp32.vector.avx512"] = fakes::Validated(40e9);
+  set.flops["fp32.vector.avx2"] = fakes::Validated(20e9);
   return set;
 }
 
@@ -234,8 +231,7 @@ TEST(CompareRidges, AcceptsPointsUnderBothRoofsAndCaveatsTheRoofThatAPointBeats)
   CompareRidges(beaten);
   const auto& bandwidth = beaten.bytes.at(Level::kDram);
   EXPECT_FALSE(bandwidth.IsValidated());
-  EXPECT_THAT(bandwidth.ReasonText(),
-              AllOf(HasSubstr("2 flop/byte moved 13 GB/s"), HasSubstr("10 GB/s")));
+  fakes::ExpectHas(bandwidth.ReasonText(), {"2 flop/byte moved 13 GB/s", "10 GB/s"});
   EXPECT_TRUE(beaten.flops.at("fp32.vector").IsValidated());
   auto computed = Roofs();
   computed.flops["fp32.vector"].reasons = {"before"};
@@ -243,8 +239,8 @@ TEST(CompareRidges, AcceptsPointsUnderBothRoofsAndCaveatsTheRoofThatAPointBeats)
   CompareRidges(computed);
   EXPECT_TRUE(computed.bytes.at(Level::kDram).IsValidated());
   EXPECT_FALSE(computed.flops.at("fp32.vector").IsValidated());
-  EXPECT_THAT(computed.flops.at("fp32.vector").ReasonText(),
-              AllOf(HasSubstr("before; "), HasSubstr("16 flop/byte at dram reached 44 GFLOP/s")));
+  fakes::ExpectHas(computed.flops.at("fp32.vector").ReasonText(),
+                   {"before; ", "16 flop/byte at dram reached 44 GFLOP/s"});
   EXPECT_FALSE(computed.flops.at("fp32.vector.avx512").IsValidated());
   EXPECT_TRUE(computed.flops.at("fp32.vector.avx2").IsValidated());
 }
@@ -281,7 +277,8 @@ std::vector<double> Kib(const std::vector<WorkingSet>& sets) {
   return VectorOf<double>(sets, [](const auto& set) { return set.bytes / kKib; });
 }
 
-TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOneAndSharesTheCachesOfSiblings) {
+TEST(ChooseWorkingSets,
+     FitTheirLevelAndNotTheNearerOneShareTheCachesOfSiblingsAndAreOfSeveralSizes) {
   auto chosen = ChooseWorkingSets(kFourCpus, {0, 1}, 1e12);
   EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 16 * kKib);
   EXPECT_EQ(chosen.sets.at(Level::kL2).front().bytes, 256 * kKib);
@@ -296,6 +293,13 @@ TEST(ChooseWorkingSets, FitTheirLevelAndNotTheNearerOneAndSharesTheCachesOfSibli
   for (const int cpu : {0, 1}) topology.cache_of_cpu[Level::kL1][cpu] = {0, 48 * kKib};
   chosen = ChooseWorkingSets(topology, {0, 1}, 1e12);
   EXPECT_EQ(chosen.sets.at(Level::kL1).front().bytes, 12 * kKib);
+  const auto alone = ChooseWorkingSets(Caches(1, 32 * kKib, kMib, 36 * kMib), {0}, 1e12);
+  EXPECT_THAT(Kib(alone.sets.at(Level::kL1)), ElementsAre(16, 8, 24));
+  EXPECT_THAT(Kib(alone.sets.at(Level::kL2)), ElementsAre(256, 512, 768));
+  // sqrt(1 * 36) = 6 MiB, half of 36, 3 x 1.
+  EXPECT_THAT(Kib(alone.sets.at(Level::kL3)), ElementsAre(6 * 1024, 18 * 1024, 3 * 1024));
+  EXPECT_EQ(alone.sets.at(Level::kDram).size(), 1);
+  EXPECT_EQ(alone.largest_bytes, 4 * (37 * kMib + 32 * kKib));
 }
 
 TEST(ChooseWorkingSets, LeavesOutASmallL3AndMissingCachesAndCountsEverySocket) {
@@ -336,16 +340,6 @@ TEST(ThreadShares, AreThoseOfEachThreadOnSharedCaches) {
   EXPECT_EQ(ThreadShares(topology, {0, 1}),
             (Shares{{Level::kL1, 32 * kKib}, {Level::kL3, 18 * kMib}}));
   EXPECT_TRUE(ThreadShares({}, {0}).empty());
-}
-
-TEST(ChooseWorkingSets, TriesSeveralSizesOfEachCache) {
-  const auto chosen = ChooseWorkingSets(Caches(1, 32 * kKib, kMib, 36 * kMib), {0}, 1e12);
-  EXPECT_THAT(Kib(chosen.sets.at(Level::kL1)), ElementsAre(16, 8, 24));
-  EXPECT_THAT(Kib(chosen.sets.at(Level::kL2)), ElementsAre(256, 512, 768));
-  // sqrt(1 * 36) = 6 MiB, half of 36, 3 x 1.
-  EXPECT_THAT(Kib(chosen.sets.at(Level::kL3)), ElementsAre(6 * 1024, 18 * 1024, 3 * 1024));
-  EXPECT_EQ(chosen.sets.at(Level::kDram).size(), 1);
-  EXPECT_EQ(chosen.largest_bytes, 4 * (37 * kMib + 32 * kKib));
 }
 
 TEST(NearerCacheReason, CatchesASetThatStaysInANearerCacheAndHasNoneAboutThoseChosen) {

@@ -5,19 +5,19 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "ceilings/gpu_ceilings/bench.h"
 #include "reporters/document/tables.h"
 #include "tests/fakes/fake_gpu_bench.h"
 #include "tests/fakes/gpu_on_cpu/kernels.h"
 #include "tests/fakes/refusal.h"
+#include "tests/fakes/run_files.h"
 #include "tests/paths.h"
 
 namespace dlroof::gpu_ceilings {
 namespace {
 
-using testing::AllOf, testing::HasSubstr, testing::StartsWith;
+using testing::HasSubstr, testing::StartsWith;
 
 machine::Machine Measured(fakes::FakeGpuBench& bench, const GpuMeasureOptions& options) {
   return MeasureGpuOn(bench, options, [&] { return bench.Now(); });
@@ -63,12 +63,9 @@ TEST_F(GpuOfBench, ValidatesEveryRowOfASoundGpuAndFindsItsRates) {
   EXPECT_NEAR(set.bytes.at(Level::kDram).per_second, 98.304e9, 0.5e9);
   EXPECT_NEAR(*set.launch_seconds, 2.5e-6, 1e-12);
   EXPECT_NEAR(set.overheads.at("graph-node"), 2.5e-6, 1e-12);
-  std::ostringstream out;
-  document::Write(document::CeilingsDocument({machine}), 0, out);
-  for (const char* part :
-       {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ", "\n    cublaslt ",
-        "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "})
-    EXPECT_THAT(out.str(), HasSubstr(part));
+  fakes::ExpectHas(fakes::Written(document::CeilingsDocument({machine})),
+                   {"ceilings of NVIDIA Fake 100\n", "\n  bf16.matrix ", "\n    wgmma ",
+                    "\n    cublaslt ", "\n  L1   ", "\n  L2   ", "\n  DRAM ", "\n  graph-node "});
 }
 
 TEST_F(GpuOfBench, TheFastestContenderIsTheRoofAndSaysWhichItIs) {
@@ -120,8 +117,7 @@ TEST_F(GpuOfBench, ASetThatFitsL2IsNotDramAndALevelThatIsNotFasterThanTheNextIsN
   bench.free_bytes = 13 << 20;  // a set of 6 MiB beside 8 MiB of L2
   const auto dram = SetOf(Quickly(bench)).bytes.at(Level::kDram);
   EXPECT_FALSE(dram.IsValidated());
-  EXPECT_THAT(dram.ReasonText(),
-              AllOf(HasSubstr("times the L2"), HasSubstr("faster than the memory's pins")));
+  fakes::ExpectHas(dram.ReasonText(), {"times the L2", "faster than the memory's pins"});
   fakes::FakeGpuBench other;
   other.l2_bytes_per_second = other.dram_bytes_per_second;
   const auto machine = Quickly(other);
@@ -200,9 +196,8 @@ TEST_F(GpuOfBench, WhatCannotRunIsAbsentWithItsReason) {
 
 TEST_F(GpuOfBench, AGpuOnWhichNothingRunsIsAnError) {
   for (const auto& row : GpuRows(90)) bench.broken[row.key] = "no kernel image";
-  EXPECT_THAT(fakes::RefusalOf<std::runtime_error>([&] { Quickly(bench); }),
-              testing::AllOf(HasSubstr("no ceiling of NVIDIA Fake 100 could be measured"),
-                             HasSubstr("no kernel image")));
+  fakes::ExpectHas(fakes::RefusalOf<std::runtime_error>([&] { Quickly(bench); }),
+                   {"no ceiling of NVIDIA Fake 100 could be measured", "no kernel image"});
 }
 
 TEST_F(GpuOfBench, ALaunchCostThatDoesNotGrowWithLaunchesIsAbsent) {

@@ -12,6 +12,7 @@
 
 #include "ceilings/machine/machine.h"
 #include "counters/base/error.h"
+#include "tests/fakes/ceilings.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::machine {
@@ -477,17 +478,7 @@ constexpr double kTolerance = 0.03;
 // A measurement with this rate at 3 GHz, of which `clean` repetitions were clean.
 Ceiling Seen(double per_second, bool validated, int clean = 5, double clock_hz = 3e9) {
   static int minute = 0;
-  Ceiling ceiling{.per_second = per_second, .how = "h", .clock_hz = clock_hz};
-  if (validated)
-    ceiling.status = CeilingStatus::kValidated;
-  else
-    ceiling.reasons = {"other programs ran"};
-  ceiling.visits = {{.at = std::to_string(++minute),
-                     .per_second = per_second,
-                     .clean = clean,
-                     .clock_hz = clock_hz,
-                     .validated = validated}};
-  return ceiling;
+  return fakes::Seen(std::to_string(++minute), per_second, validated, clean, clock_hz);
 }
 
 Ceiling Of(const std::vector<Ceiling>& visits) {
@@ -545,9 +536,7 @@ TEST(Learned, ValidatesWhatTwoCleanVisitsAgreeOnAndKeepsTheFastestOfMany) {
 }
 
 Ceiling At(const char* at, double per_second, bool validated = true) {
-  auto seen = Seen(per_second, validated);
-  seen.visits[0].at = at;
-  return seen;
+  return fakes::Seen(at, per_second, validated, 5, 3e9);
 }
 
 TEST(LearnedShared, ASharedLevelIsALimitUntilVisitsThatAreApartAgreeOrOneIsHigher) {

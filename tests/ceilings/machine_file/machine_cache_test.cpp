@@ -13,6 +13,7 @@
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "tests/fakes/ceilings.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::machine_file {
@@ -146,8 +147,7 @@ TEST_F(MachineCache, ACacheFileThatCannotBeUsedIsOneSentenceAndIsReplaced) {
     Write(File(), text);
     Get({});
     EXPECT_EQ(measured_.size(), 1) << text;
-    EXPECT_THAT(log_.str(), HasSubstr(reason));
-    EXPECT_THAT(log_.str(), HasSubstr(File().string()));
+    fakes::ExpectHas(log_.str(), {reason, File().string()});
     Get({});
     EXPECT_EQ(measured_.size(), 1) << text;
   }
@@ -222,8 +222,7 @@ TEST(LiveCheck, HoldsTheRateAgainstTheStoredIntervalOrTheStoredPasses) {
       {87.2, false, SpotVerdict::kUnknown}};
   for (const auto& [per_second, clean, verdict] : rows)
     EXPECT_EQ(Judge(Now(per_second, clean)), verdict) << per_second << clean;
-  EXPECT_THAT(Sentence(Now(110)), HasSubstr("fp32.vector.avx2 with 2 threads: now"));
-  EXPECT_THAT(Sentence(Now(110)), HasSubstr("too low"));
+  fakes::ExpectHas(Sentence(Now(110)), {"fp32.vector.avx2 with 2 threads: now", "too low"});
   EXPECT_THAT(Sentence(Now(50)), HasSubstr("slower"));
   EXPECT_THAT(Sentence(Now(50, false)), HasSubstr("other programs used"));
   // Without an interval. Stored: 100, in another pass of the same measurement 80.
@@ -275,16 +274,7 @@ class LearningCache : public AnyCache {
     source_.pipes = {kFp32, kInt8};
   }
   machine::Ceiling Row(double per_second) {
-    machine::Ceiling row{.per_second = per_second, .how = "h"};
-    if (validated_)
-      row.status = CeilingStatus::kValidated;
-    else
-      row.reasons = {"other programs ran"};
-    row.visits = {{.at = std::to_string(++visits_),
-                   .per_second = per_second,
-                   .clean = 3,
-                   .validated = validated_}};
-    return row;
+    return fakes::Seen(std::to_string(++visits_), per_second, validated_, 3);
   }
 
   Machine Measured(const std::set<std::string>& pipes, const std::string& effort,
@@ -480,8 +470,8 @@ TEST(SpecifiedMachine, HasTheRatesOfTheFileAndNothingElse) {
   EXPECT_EQ(machine.device, "gpu");
   EXPECT_EQ(machine.measured_at, "");
   machine::CeilingSet expected;
-  expected.flops["fp32.vector"] = {.per_second = 6.7e13, .status = CeilingStatus::kSpecified};
-  expected.bytes[Level::kDram] = {.per_second = 4.8e12, .status = CeilingStatus::kSpecified};
+  expected.flops["fp32.vector"] = fakes::Specified(6.7e13);
+  expected.bytes[Level::kDram] = fakes::Specified(4.8e12);
   EXPECT_EQ(machine.by_threads, (std::map<int, machine::CeilingSet>{{1, expected}}));
   EXPECT_TRUE(IsSpecified(machine));
 }
@@ -539,11 +529,7 @@ TEST(KnownGpu, RatesAreTheDataSheets) {
 }
 
 TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
-  struct Row {
-    const char* text;
-    const char* message;
-  };
-  const Row rows[] = {
+  const std::pair<const char*, const char*> rows[] = {
       {"{\n  \"name\": \"a\",\n  \"flops\": {\"fp32\": 1e12}}",
        "m.json:3:13: 'fp32': expected a pipe, TYPE.UNIT of the types fp64, fp32, tf32, fp16, bf16, "
        "int8, fp8, fp4, int32 and the units vector and matrix"},
@@ -575,9 +561,8 @@ TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
       {R"({"name": "a", "bytes": {"dram": 1e12}, "launch_seconds": 4.2})",
        "m.json:1:40: 'launch_seconds': expected a number of seconds from 1e-09 to 1 (4.2 us is "
        "4.2e-6), got 4.2"},
-      {R"({"name": "a", "bytes": [1e12]})", "m.json:1:15: expected an object"},
-  };
-  for (const auto& row : rows) EXPECT_EQ(fakes::RefusalOf([&] { Read(row.text); }), row.message);
+      {R"({"name": "a", "bytes": [1e12]})", "m.json:1:15: expected an object"}};
+  for (const auto& row : rows) EXPECT_EQ(fakes::RefusalOf([&] { Read(row.first); }), row.second);
 }
 
 // A folder of its own, in which a test runs.

@@ -13,13 +13,14 @@
 #include "counters/gpu/clock.h"
 #include "counters/gpu/counter.h"
 #include "counters/gpu/session.h"
+#include "tests/fakes/refusal.h"
 #include "tests/paths.h"
 
 namespace dlroof::gpu {
 namespace {
 
-using testing::AllOf, testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty,
-    testing::Not, testing::AnyOf, testing::IsSupersetOf, testing::Matches;
+using testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Not,
+    testing::AnyOf, testing::IsSupersetOf, testing::Matches;
 
 CudaFailure Cupti(int code, const std::string& name = "CUPTI_ERROR_X") {
   return {CudaLibrary::kCupti, code, "cuptiX", name, "its words"};
@@ -31,9 +32,8 @@ TEST(FailureSentence, SaysTheMatterTheCodeAndTheCure) {
       "another profiler or monitor (DCGM) is using the counters (CUPTI_ERROR_HARDWARE_BUSY from "
       "cuptiX): end the other profiler, or pause DCGM with dcgmi profile --pause (and --resume "
       "afterwards)");
-  EXPECT_THAT(FailureSentence(Cupti(35)),
-              AllOf(HasSubstr("to administrators"), HasSubstr("--cap-add=SYS_ADMIN"),
-                    HasSubstr("NVreg_RestrictProfilingToAdminUsers=0")));
+  fakes::ExpectHas(FailureSentence(Cupti(35)), {"to administrators", "--cap-add=SYS_ADMIN",
+                                                "NVreg_RestrictProfilingToAdminUsers=0"});
   EXPECT_THAT(FailureSentence(Cupti(40)), HasSubstr("hypervisor"));
   EXPECT_THAT(FailureSentence(Cupti(41)), HasSubstr("confidential"));
   EXPECT_THAT(FailureSentence(Cupti(45)), HasSubstr("Windows subsystem"));
@@ -183,9 +183,8 @@ TEST(NoDeviceReason, TellsAMissingDriverFromAnOldOneAndEachCauseHasItsCure) {
   CudaState state{.error = 35, .runtime_version = 13000};
   EXPECT_THAT(NoDeviceReason(state).value().text, HasSubstr("no NVIDIA driver is loaded"));
   state.driver_version = 12040;
-  EXPECT_THAT(NoDeviceReason(state).value().text,
-              AllOf(HasSubstr("supports CUDA 12.4 and this build needs CUDA 13.0"),
-                    HasSubstr("580 or newer")));
+  fakes::ExpectHas(NoDeviceReason(state).value().text,
+                   {"supports CUDA 12.4 and this build needs CUDA 13.0", "580 or newer"});
   state.runtime_version = 12080;
   EXPECT_THAT(NoDeviceReason(state).value().text, HasSubstr("525 or newer"));
   CudaState old{.driver_version = 13000, .runtime_version = 13000, .gpus = {{"V100", 7, 0}}};
@@ -335,7 +334,8 @@ TEST(PlanCounters, FreeSetsAreThereOnlyWhereTheyCostNoPassAndWhatIsLeftOutHasIts
   EXPECT_EQ(LeftOut(Plan("B1", {"bf16"})), "tensor.bf16: B1 has no counter for it; ");
 }
 
-TEST(PlanCounters, EverythingIsInRunsOfItsOwnAndADeviceThatRefusesACounterKeepsTheOthers) {
+TEST(PlanCounters,
+     EverythingIsInRunsOfItsOwnARefusedCounterCostsNoOtherAndPipesThatAreNotReadAreNamed) {
   const auto plan = Plan("A2", {}, {64, true, true});
   ASSERT_EQ(plan.configs.size(), 2U);
   EXPECT_THAT(plan.configs[0].metrics, Contains("t.sum"));
@@ -350,6 +350,13 @@ TEST(PlanCounters, EverythingIsInRunsOfItsOwnAndADeviceThatRefusesACounterKeepsT
   EXPECT_THAT(refused.configs[0].metrics, Not(Contains("d.sum")));
   EXPECT_THAT(LeftOut(refused), HasSubstr("dram: this device refuses it"));
   EXPECT_TRUE(Plan("A1", {}, {}, [](const auto&) { return std::nullopt; }).configs.empty());
+  EXPECT_THAT(Plan("A1", {"bf16"}).unread_pipes, ElementsAre("tf32.matrix"));
+  EXPECT_THAT(Plan("A1", {"bf16"}, {.most_passes = 64, .every_type = true}).unread_pipes,
+              IsEmpty());
+  EXPECT_THAT(Plan("A1", {"tf32", "bf16"}, {.most_passes = 1}).unread_pipes,
+              ElementsAre("bf16.matrix"))
+      << "left out for lack of passes";
+  EXPECT_THAT(Plan("B1", {"bf16"}).unread_pipes, IsEmpty()) << "a chip without any";
 }
 
 // An engine of cuDNN without the note of tensor cores computes f16 in f32, on the vector units. If
@@ -374,16 +381,6 @@ TEST(TensorTypesOf, TheTypeOfTheCallDecidesThenMatrixPipesElseTheSiblingOfTheVec
   EXPECT_THAT(types("bf16bf16f16", {"fp32.vector"}), ElementsAre("bf16"));
   EXPECT_THAT(types("f16s8f32", {"fp32.vector"}), ElementsAre("tf32"));
   EXPECT_THAT(types("f16f16", {"fp32.vector"}), ElementsAre("tf32")) << "no mix has two elements";
-}
-
-TEST(PlanCounters, NamesThePipesOfTheChipThatItDoesNotRead) {
-  EXPECT_THAT(Plan("A1", {"bf16"}).unread_pipes, ElementsAre("tf32.matrix"));
-  EXPECT_THAT(Plan("A1", {"bf16"}, {.most_passes = 64, .every_type = true}).unread_pipes,
-              IsEmpty());
-  EXPECT_THAT(Plan("A1", {"tf32", "bf16"}, {.most_passes = 1}).unread_pipes,
-              ElementsAre("bf16.matrix"))
-      << "left out for lack of passes";
-  EXPECT_THAT(Plan("B1", {"bf16"}).unread_pipes, IsEmpty()) << "a chip without any";
 }
 
 TEST(BuiltInCuptiTable, NamesAreUniqueAndReferencesAndQuantitiesKnown) {

@@ -22,7 +22,7 @@ namespace dlroof::figure {
 namespace {
 
 using nlohmann::json;
-using testing::AllOf, testing::HasSubstr, testing::Not;
+using testing::HasSubstr, testing::Not;
 
 #define NEED_PLOTLY() \
   if (!PlotlyScript()) GTEST_SKIP() << "built without plotly.js"
@@ -41,17 +41,11 @@ std::string Content(const std::string& page) {
   return page.substr(start, page.find("</script>", start) - start);
 }
 
-int Count(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
 TEST(ScriptSafeJson, HasNoCharactersWithAMeaningInHtmlAndReplacesInvalidUtf8) {
   const json value = {{"</script><!--", "a & b \xE2\x80\xA8 \xE2\x80\xA9 < >"}};
   const auto text = ScriptSafeJson(value);
   EXPECT_EQ(text.find_first_of("<>&"), std::string::npos);
-  EXPECT_THAT(text, AllOf(HasSubstr("\\u2028"), HasSubstr("\\u2029")));
+  fakes::ExpectHas(text, {"\\u2028", "\\u2029"});
   EXPECT_EQ(json::parse(text), value) << "and still says the same";
   EXPECT_EQ(ScriptSafeJson("a\xff"), "\"a\\ufffd\"");
 }
@@ -75,7 +69,7 @@ TEST(WritePage, TextOfTheFileIsOnlyDataAsItIsAndThePageLoadsNothing) {
   const auto page = Page(fakes::SmallRun());
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   const auto scripts = static_cast<int>(PageScripts().size()) + 2;  // plotly and the data
-  EXPECT_EQ(Count(page, "</script>"), scripts);
+  EXPECT_EQ(fakes::CountOf("</script>", page), scripts);
   EXPECT_EQ(json::parse(Content(page))["records"][7]["reason"],
             fakes::SmallRun().file.records[7].reason);
   const auto run = roofline::ToJson(fakes::SmallRun());
@@ -93,15 +87,11 @@ TEST(WritePage, TextOfTheFileIsOnlyDataAsItIsAndThePageLoadsNothing) {
   std::string own(PageHtml().text);
   own += PageStyle().text;
   for (const auto& script : PageScripts()) own += script.text;
-  EXPECT_THAT(own, Not(HasSubstr("https:")));
-  for (const char* loader :
-       {" src=", " href=", "url(", "@import", "fetch(", "XMLHttpRequest", "innerHTML", "eval("})
-    EXPECT_THAT(own, Not(HasSubstr(loader)));
-  EXPECT_THAT(page, HasSubstr("default-src 'none'; script-src 'sha256-"));
-  for (const char* unfilled : {"{{policy", "{{style", "{{content", "{{scripts", "{{plotly"})
-    EXPECT_THAT(page, Not(HasSubstr(unfilled)));
-  EXPECT_THAT(Page(roofline::PlacedRun()), HasSubstr("\"records\":[]"));
-  EXPECT_THAT(Page(roofline::PlacedRun()), HasSubstr("\"roofs\":[]"));
+  fakes::ExpectLacks(own, {"https:", " src=", " href=", "url(", "@import", "fetch(",
+                           "XMLHttpRequest", "innerHTML", "eval("});
+  fakes::ExpectHas(page, {"default-src 'none'; script-src 'sha256-"});
+  fakes::ExpectLacks(page, {"{{policy", "{{style", "{{content", "{{scripts", "{{plotly"});
+  fakes::ExpectHas(Page(roofline::PlacedRun()), {"\"records\":[]", "\"roofs\":[]"});
 }
 
 // Returns the page after its scripts ran. The browser may complain about nothing.
@@ -144,18 +134,16 @@ class PageInABrowser : public testing::Test {
 TEST_F(PageInABrowser, DrawsBothChartsAndEveryRow) {
   const auto page = Render(PageContent(fakes::SmallRun()));
   EXPECT_THAT(page, HasSubstr("data-drawn=\"yes\""));
-  EXPECT_EQ(Count(page, "<tr data-index="), 10);
-  EXPECT_GE(Count(page, "class=\"main-svg\""), 2);
+  EXPECT_EQ(fakes::CountOf("<tr data-index=", page), 10);
+  EXPECT_GE(fakes::CountOf("class=\"main-svg\"", page), 2);
   fakes::ExpectHas(page, {"7 benchmarks drawn, 3 without a point here.",
                           "Pale: noisy, the time is an estimate."});
-  EXPECT_EQ(Count(page, "above its roof ("), 5);
-  for (const char* marked : {">~200 µs<", ">~95.0 %<", ">~compute<"})
-    EXPECT_THAT(page, HasSubstr(marked));
-  EXPECT_THAT(page, HasSubstr(">160 GFLOP/s<"));
+  EXPECT_EQ(fakes::CountOf("above its roof (", page), 5);
+  fakes::ExpectHas(page, {">~200 µs<", ">~95.0 %<", ">~compute<", ">160 GFLOP/s<"});
   // The hostile label is text, and did not run.
-  EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;img src=x onerror="));
-  EXPECT_THAT(page, Not(HasSubstr("<img")));
-  EXPECT_THAT(page, HasSubstr("<title>Example CPU, 2 cores · dlroof</title>"));
+  fakes::ExpectHas(page, {"&lt;/script&gt;&lt;img src=x onerror=",
+                          "<title>Example CPU, 2 cores · dlroof</title>"});
+  fakes::ExpectLacks(page, {"<img"});
 }
 
 TEST_F(PageInABrowser, UnsupportedBenchmarksAreListedOnlyOnRequest) {
@@ -169,10 +157,10 @@ TEST_F(PageInABrowser, UnsupportedBenchmarksAreListedOnlyOnRequest) {
   const auto content = PageContent(roofline::PlaceRun(file));
   const auto usual = Render(content), asked = Render(content, "#status=unsupported"),
              linked = Render(content, "#selected=" + other.name);
-  EXPECT_EQ(Count(usual, "<tr data-index="), 10);
+  EXPECT_EQ(fakes::CountOf("<tr data-index=", usual), 10);
   fakes::ExpectHas(usual, {">f16: 2 benchmarks<", ">10 of 12 shown<"});
-  EXPECT_EQ(Count(asked, "<tr data-index="), 2);
-  EXPECT_EQ(Count(linked, "<tr data-index="), 12);
+  EXPECT_EQ(fakes::CountOf("<tr data-index=", asked), 2);
+  EXPECT_EQ(fakes::CountOf("<tr data-index=", linked), 12);
 }
 
 // Returns the places of the rings of the selected benchmark, one per chart.
@@ -242,17 +230,15 @@ TEST_F(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
       PageContent(run, &run),
       "#sweep=batch&level=all&selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c512h56w56k512r3s3");
   const auto shown = WithoutScripts(page);
-  EXPECT_EQ(Count(shown, "<tr data-index="), 3) << "the benchmarks on the line";
-  fakes::ExpectHas(shown, {"3 benchmarks drawn.", "Bytes of L1, L2, L3, DRAM"});
-  EXPECT_THAT(
+  EXPECT_EQ(fakes::CountOf("<tr data-index=", shown), 3) << "the benchmarks on the line";
+  fakes::ExpectHas(
       shown,
-      HasSubstr("href=\"#selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c512h56w56k512r3s3\""));
-  EXPECT_THAT(shown, HasSubstr("median time before"));
-  EXPECT_THAT(shown, testing::AllOf(HasSubstr("energy of a call</span>12.5 J"),
-                                    HasSubstr("</span>25.0 W"), HasSubstr("package-0 12.5 J")));
-  fakes::ExpectHas(shown, {"bf16.matrix time at its own roof", "Arrows: from the older run file",
-                           "Ticks on a line", "<option value=\"batch\">batch</option>"});
-  EXPECT_THAT(shown, Not(HasSubstr("NaN")));
+      {"3 benchmarks drawn.", "Bytes of L1, L2, L3, DRAM",
+       "href=\"#selected=Conv2D%2Fcpu%2Fonednn%2Ffwd%2Ff32%2Fn2c512h56w56k512r3s3\"",
+       "median time before", "energy of a call</span>12.5 J", "</span>25.0 W", "package-0 12.5 J",
+       "bf16.matrix time at its own roof", "Arrows: from the older run file", "Ticks on a line",
+       "<option value=\"batch\">batch</option>"});
+  fakes::ExpectLacks(shown, {"NaN"});
 }
 
 TEST_F(PageInABrowser, TheTimeChartHasItsOtherAxesAndGuides) {
@@ -263,9 +249,8 @@ TEST_F(PageInABrowser, TheTimeChartHasItsOtherAxesAndGuides) {
     "launches": 8, "zero_flop_launches": 6, "zero_flop_launch_share": 0.75,
     "zero_flop_time_share": 0.25, "seconds": 4, "flops": 1e9, "flops_per_second": 2.5e8}, 7])");
   const auto shown = WithoutScripts(Render(run));
-  for (const char* text : {"DRAM bytes [B]", "FLOPs at the fp32.vector roof", " FLOP/byte</text>",
-                           "&lt;b&gt;fw", ">2 of 5<", ">6 of 8<", ">75.0 %<", ">25.0 %<"})
-    EXPECT_THAT(shown, HasSubstr(text));
+  fakes::ExpectHas(shown, {"DRAM bytes [B]", "FLOPs at the fp32.vector roof", " FLOP/byte</text>",
+                           "&lt;b&gt;fw", ">2 of 5<", ">6 of 8<", ">75.0 %<", ">25.0 %<"});
 }
 
 TEST_F(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
@@ -278,13 +263,11 @@ TEST_F(PageInABrowser, AModelHasItsRowAndItsLayersAreButtons) {
                   {"name": "<img src=x>", "count": 1}]}, null, {"fix_first": 5}])");
   run["models"][0]["fix_first"][0]["name"] = layer;
   const auto page = Render(run);
-  EXPECT_THAT(page, HasSubstr("net&lt;b&gt; Conv2D/"));
-  for (const char* text :
-       {">2 of 3<", ">4<", ">250 ms<", ">5.00 GFLOP<", ">20.0 GFLOP/s<", ">50.0 % (1 layer)<",
-        " ×3: 80.0 % of the time, 125 ms of it above the roof"})
-    EXPECT_THAT(page, HasSubstr(text));
-  EXPECT_THAT(page, Not(HasSubstr("<img")));
-  EXPECT_THAT(page, HasSubstr("<section id=\"models-section\" aria-labelledby=\"models-title\">"));
+  fakes::ExpectHas(page, {"net&lt;b&gt; Conv2D/", ">2 of 3<", ">4<", ">250 ms<", ">5.00 GFLOP<",
+                          ">20.0 GFLOP/s<", ">50.0 % (1 layer)<",
+                          " ×3: 80.0 % of the time, 125 ms of it above the roof",
+                          "<section id=\"models-section\" aria-labelledby=\"models-title\">"});
+  fakes::ExpectLacks(page, {"<img"});
   EXPECT_THAT(Render(PageContent(fakes::SmallRun())),
               HasSubstr("aria-labelledby=\"models-title\" hidden"));
 }
@@ -317,10 +300,9 @@ TEST_F(PageInABrowser, CeilingsShowTheirValidationsCurvesAndMixes) {
         // the second line below the burst
         ">sustained  280 GFLOP/s<", "Thin line named sustained: "})
     EXPECT_THAT(shown, HasSubstr(text));
-  EXPECT_EQ(Count(shown, "id=\"sweep-"), 1);
-  EXPECT_GE(Count(shown, "class=\"main-svg\""), 3);
-  EXPECT_THAT(shown, Not(HasSubstr("<img")));
-  EXPECT_THAT(shown, Not(HasSubstr("NaN")));
+  EXPECT_EQ(fakes::CountOf("id=\"sweep-", shown), 1);
+  EXPECT_GE(fakes::CountOf("class=\"main-svg\"", shown), 3);
+  fakes::ExpectLacks(shown, {"<img", "NaN"});
 }
 
 TEST_F(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
@@ -328,9 +310,8 @@ TEST_F(PageInABrowser, WithoutCurvesThereIsNoChartOfThem) {
   run["machines"][0]["by_threads"]["2"]["sweep"] = json::parse("[[0, 1], [null, 2], 3]");
   run["machines"][0]["by_threads"]["1"]["mixes"] = 4;
   const auto shown = WithoutScripts(Render(run));
-  for (const char* absent :
-       {"class=\"sweep\"", "access mixes", "measured knee", "NaN", "undefined<"})
-    EXPECT_THAT(shown, Not(HasSubstr(absent)));
+  fakes::ExpectLacks(shown,
+                     {"class=\"sweep\"", "access mixes", "measured knee", "NaN", "undefined<"});
 }
 
 TEST_F(PageInABrowser, TrajectoriesAreDrawnWithTheirSentences) {
@@ -339,14 +320,14 @@ TEST_F(PageInABrowser, TrajectoriesAreDrawnWithTheirSentences) {
   fakes::ExpectHas(shown,
                    {"48 points are lost, 48 by bandwidth.",
                     "Bytes of DRAM. Arrows: to more threads. Roofs of each number of threads"});
-  for (const char* absent : {"NaN", "undefined<"}) EXPECT_THAT(shown, Not(HasSubstr(absent)));
+  fakes::ExpectLacks(shown, {"NaN", "undefined<"});
 }
 
 TEST_F(PageInABrowser, AFileWithoutCeilingsHasATableWithRates) {
   auto file = fakes::SmallRun().file;
   file.machines.clear();
   const auto page = Render(PageContent(roofline::PlaceRun(file)));
-  EXPECT_EQ(Count(page, "<tr data-index="), 10);
+  EXPECT_EQ(fakes::CountOf("<tr data-index=", page), 10);
   fakes::ExpectHas(page,
                    {"No ceilings in this file", ">160 GFLOP/s<", ">57.5<small>of DRAM</small>"});
 }

@@ -14,6 +14,8 @@
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
 #include "reporters/text/numbers.h"
+#include "tests/fakes/ceilings.h"
+#include "tests/fakes/refusal.h"
 #include "tests/reporters/imports/variants.h"
 
 namespace dlroof::imports {
@@ -86,13 +88,18 @@ TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEveryErrorHasItsPlace) {
   EXPECT_THAT(Refusal(ImportOwnCsv, head), HasSubstr("x.csv:1: expected a row below the header"));
 }
 
-TEST(ImportNsightCompute, ACountThatCannotBeIsLeftOutAndNamed) {
+TEST(ImportNsightCompute, ACountThatCannotBeIsLeftOutAndNamedAndEachGpuHasItsRecords) {
   auto text = FileText("import_ncu_raw.csv");
   text.replace(text.find("1,000,000"), 9, "1e30");
   const auto imported = ImportNsightCompute(text, "x.csv");
   EXPECT_THAT(imported.remarks, testing::Contains(HasSubstr("expected a number, got '1e30'")));
   for (const auto& record : imported.records)
     EXPECT_LT(TotalFlops(Measured(record)).value_or(0), kLargestNumber);
+  const auto two = ImportNsightCompute(FileText("faults/two.csv"), "t.csv");
+  ASSERT_EQ(two.records.size(), 2U);
+  EXPECT_EQ(two.records[0].name, "copy/Device=0");
+  EXPECT_DOUBLE_EQ(two.records[0].repetitions[0].seconds, 1e-4);
+  EXPECT_DOUBLE_EQ(two.records[1].repetitions[0].seconds, 4e-4);
 }
 
 TEST(ImportNsightCompute, LaunchesOfOneNameAreSummedUpAndNamesAreRepaired) {
@@ -182,16 +189,8 @@ TEST(ImportNsightCompute, GivesTheSameWorkAsCuptiAndRefusesWithThePlace) {
       HasSubstr("x.csv:3: column 9: the unit 'furlong' of 'dram__bytes.sum'"));
 }
 
-TEST(ImportNsightCompute, EachGpuHasItsRecords) {
-  const auto read = [](const char* name) { return ImportNsightCompute(FileText(name), "t.csv"); };
-  const auto two = read("faults/two.csv");
-  ASSERT_EQ(two.records.size(), 2U);
-  EXPECT_EQ(two.records[0].name, "copy/Device=0");
-  EXPECT_DOUBLE_EQ(two.records[0].repetitions[0].seconds, 1e-4);
-  EXPECT_DOUBLE_EQ(two.records[1].repetitions[0].seconds, 4e-4);
-}
-
-TEST(ImportErt, MakesCeilings) {
+TEST(ImportErt,
+     MakesCeilingsAlsoOfAFileOfTheToolkitAndWhatIsThereTwiceIsLeftOutAndNoCountIsRefused) {
   const auto imported = FromFile("import_ert.json");
   ASSERT_TRUE(imported.machine.has_value());
   EXPECT_THAT(imported.records, IsEmpty());
@@ -211,6 +210,26 @@ TEST(ImportErt, MakesCeilings) {
           ImportErt,
           R"({"empirical": {"gflops": {"data": [["GFLOPs", 1], ["FP32 GFLOPs", -1]]}, "gbytes": {"data": [["L1", 9]]}}})"),
       "x.csv: empirical: gflops: data[1]: expected a rate per second from 1 to 1e+18");
+  // A file of the toolkit on Edison, whose nodes have 24 cores.
+  const auto edison = FromFile("import_ert_edison.json");
+  const auto& cpu = edison.machine->by_threads.at(24);
+  EXPECT_DOUBLE_EQ(cpu.flops.at("fp64.vector").per_second, 355.79e9);
+  EXPECT_DOUBLE_EQ(cpu.bytes.at(Level::kDram).per_second, 83e9);
+  EXPECT_EQ(edison.machine->device, "cpu");
+  const auto file = [](const char* rates, const char* metadata) {
+    return fmt::format(
+        R"({{"empirical": {{"gbytes": {{"data": [{}]}}, "gflops": {{"data": [["GFLOPs", 3]], "metadata": {}}}}}}})",
+        rates, metadata);
+  };
+  EXPECT_EQ(Refusal(ImportErt, file(R"(["L1", 9], ["L1", 8])", "{}")),
+            "x.csv: empirical: 'L1' is there with the rates 9e+09 and 8e+09 per second");
+  EXPECT_EQ(Refusal(ImportErt, file(R"(["L1", 9])", R"({"MPI_PROCS": "2,5"})")),
+            "x.csv: empirical: metadata: 'MPI_PROCS': expected a count of at least 1, got "
+            "\"2,5\"");
+  EXPECT_EQ(Refusal(ImportErt, file(R"(["L1", 9])", R"({"A": 1, "A": 2})")),
+            "x.csv: the key 'A' is there twice in one object");
+  EXPECT_THAT(ImportErt(file(R"(["L1", 9], ["L1", 9])", "{}"), "x").remarks,
+              Contains(HasSubstr("taken as those of 1 thread")));
 }
 
 TEST(ImportLikwid, GroupsOfARegionAreOneRecord) {
@@ -279,8 +298,7 @@ TEST(ImportNvbench, GpusOfOneFileKeepTheirNamesAndRoofs) {
   EXPECT_EQ(imported.records[0].name, "mul/Device=0 NVIDIA H100 PCIe");
   EXPECT_EQ(imported.records[1].name, "mul/Device=1 NVIDIA H200");
   machine::Machine h100{.device = "gpu", .name = "NVIDIA H100 80GB HBM3"};
-  h100.by_threads[1].bytes[Level::kDram] = {.per_second = 3e12,
-                                            .status = machine::CeilingStatus::kSpecified};
+  h100.by_threads[1].bytes[Level::kDram] = fakes::Specified(3e12);
   std::ostringstream warnings;
   const auto run = ImportedRun(std::move(imported.records), h100, {}, warnings);
   EXPECT_EQ(record::MachineFor(run, run.records[0]), &run.machines[0]);
@@ -340,29 +358,6 @@ TEST(ImportNvbench, SamplesBesideTheFileAreRepetitionsAndATimeThatIsThereTwiceIs
                 NvbenchStates(NvbenchState({{time, "1"}, {time, "2"}}));
               }),
               HasSubstr("'nv/cold/time/gpu/mean' is twice in this state, with different values"));
-}
-
-// A file of the toolkit on Edison, whose nodes have 24 cores.
-TEST(ImportErt, ReadsAFileOfTheToolkitAndWhatIsThereTwiceIsLeftOutAndNoCountIsRefused) {
-  const auto imported = FromFile("import_ert_edison.json");
-  const auto& set = imported.machine->by_threads.at(24);
-  EXPECT_DOUBLE_EQ(set.flops.at("fp64.vector").per_second, 355.79e9);
-  EXPECT_DOUBLE_EQ(set.bytes.at(Level::kDram).per_second, 83e9);
-  EXPECT_EQ(imported.machine->device, "cpu");
-  const auto file = [](const char* rates, const char* metadata) {
-    return fmt::format(
-        R"({{"empirical": {{"gbytes": {{"data": [{}]}}, "gflops": {{"data": [["GFLOPs", 3]], "metadata": {}}}}}}})",
-        rates, metadata);
-  };
-  EXPECT_EQ(Refusal(ImportErt, file(R"(["L1", 9], ["L1", 8])", "{}")),
-            "x.csv: empirical: 'L1' is there with the rates 9e+09 and 8e+09 per second");
-  EXPECT_EQ(Refusal(ImportErt, file(R"(["L1", 9])", R"({"MPI_PROCS": "2,5"})")),
-            "x.csv: empirical: metadata: 'MPI_PROCS': expected a count of at least 1, got "
-            "\"2,5\"");
-  EXPECT_EQ(Refusal(ImportErt, file(R"(["L1", 9])", R"({"A": 1, "A": 2})")),
-            "x.csv: the key 'A' is there twice in one object");
-  EXPECT_THAT(ImportErt(file(R"(["L1", 9], ["L1", 9])", "{}"), "x").remarks,
-              Contains(HasSubstr("taken as those of 1 thread")));
 }
 
 TEST(ImportGoogleBenchmark, RatesAreOnThePipeThatIsNamed) {
@@ -472,10 +467,8 @@ TEST(ImportBenchdnn, FlopsAreOnThePipeOfTheNamedInstructionSet) {
 
 TEST(ImportedRun, ForeignNamesAreOnTheMachinesDevice) {
   machine::Machine machine{.device = "gpu", .fingerprint = "x"};
-  machine.by_threads[1].flops["fp32.vector"] = {.per_second = 100,
-                                                .status = machine::CeilingStatus::kValidated};
-  machine.by_threads[1].bytes[Level::kDram] = {.per_second = 10,
-                                               .status = machine::CeilingStatus::kValidated};
+  machine.by_threads[1].flops["fp32.vector"] = fakes::Validated(100);
+  machine.by_threads[1].bytes[Level::kDram] = fakes::Validated(10);
   record::Record kernel{
       .name = "void a/b/c/d/e/f<1>()", .threads = 7, .repetitions = {{.seconds = 10}}};
   kernel.work[Provenance::kMeasured] = {.flops = {{"fp32.vector", 100}},

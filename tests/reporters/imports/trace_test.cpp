@@ -5,7 +5,6 @@
 #include <cmath>
 #include <random>
 
-#include "counters/base/files.h"
 #include "reporters/imports/import.h"
 #include "tests/reporters/imports/variants.h"
 
@@ -266,7 +265,7 @@ TEST(CountOfOp, OfGradientsOfAConvolutionIsOneForEachThatIsWanted) {
   EXPECT_FALSE(CountOfOp(op));
 }
 
-TEST(CountOfOp, AWrapperHasNoneOfItsOwn) {
+TEST(CountOfOp, AWrapperHasNoneOfItsOwnAndItIsUnknownIfSizesDoNotFit) {
   TraceOp op{.name = "aten::thnn_conv2d",
              .sizes = {{2, 3, 7, 7}, {8, 3, 3, 3}, {}, {}, {}, {}},
              .types = {"float", "float"},
@@ -278,6 +277,15 @@ TEST(CountOfOp, AWrapperHasNoneOfItsOwn) {
         .sizes = {{4}, {2, 3}, {3, 4}},
         .types = {"float", "float", "float"}};
   EXPECT_DOUBLE_EQ(*CountOfOp(op)->matrix, 48);
+  op = {.name = "aten::bmm", .sizes = {{2, 3, 4}, {2, 4, 5}}, .types = {"double", "double"}};
+  EXPECT_EQ(CountOfOp(op)->matrix, 2.0 * 2 * 3 * 4 * 5);
+  EXPECT_EQ(CountOfOp(op)->bytes, 8.0 * (24 + 40 + 30));
+  op.sizes[1] = {2, 5, 5};
+  EXPECT_FALSE(CountOfOp(op));
+  op.sizes[1] = {2, 4, 0};
+  EXPECT_FALSE(CountOfOp(op));
+  op.sizes.clear();
+  EXPECT_FALSE(CountOfOp(op));
 }
 
 TEST(CountOfOp, OfAttentionIsTwoProductsOfThePairsAndOfOthersByTypeOrElement) {
@@ -327,18 +335,6 @@ TEST(ReadTrace, KeepsCallsAndSpansOnRequest) {
   EXPECT_EQ(trace.calls[1].thread, trace.calls[0].thread);
   EXPECT_NE(trace.calls[2].thread, trace.calls[0].thread);
   EXPECT_DOUBLE_EQ(trace.end, 1 + 25e-6);
-}
-
-TEST(CountOfOp, IsUnknownIfSizesDoNotFit) {
-  TraceOp op{.name = "aten::bmm", .sizes = {{2, 3, 4}, {2, 4, 5}}, .types = {"double", "double"}};
-  EXPECT_EQ(CountOfOp(op)->matrix, 2.0 * 2 * 3 * 4 * 5);
-  EXPECT_EQ(CountOfOp(op)->bytes, 8.0 * (24 + 40 + 30));
-  op.sizes[1] = {2, 5, 5};
-  EXPECT_FALSE(CountOfOp(op));
-  op.sizes[1] = {2, 4, 0};
-  EXPECT_FALSE(CountOfOp(op));
-  op.sizes.clear();
-  EXPECT_FALSE(CountOfOp(op));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "reporters/record/google_benchmark.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/text/text.h"
+#include "tests/fakes/run_files.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof::live {
@@ -103,8 +104,7 @@ TEST(RunFileReporter, WritesASupersetThatReadsBackToTheSameRecords) {
   EXPECT_EQ(json["records"][0]["seconds"]["median"], 2);
   // 40 flop in 2 s on a roof of min(100, 5 x 10) flop/s.
   EXPECT_DOUBLE_EQ(json["records"][0]["classic"][0]["fraction"], 20.0 / 50.0);
-  std::ostringstream warnings;
-  const auto read = record::ParseRunFile(text, "x", warnings);
+  const auto read = fakes::ParsedRun(text);
   EXPECT_EQ(roofline::ToJson(read.records.at(0), record::MachineFor(read, read.records[0])),
             json["records"][0]);
   EXPECT_EQ(read.machines.at(0), OneThreadMachine());
@@ -135,8 +135,7 @@ TEST(RunFileReporter, EntriesHaveTheMembersThatOtherReadersNeedAndACutOffFileHas
   for (std::size_t i = 0; i < runs.size(); ++i)
     runs[i].repetition_index = static_cast<std::int64_t>(i);
   text = Written<RunFileReporter>(session, {runs});
-  std::ostringstream warnings;
-  const auto cut = record::ParseRunFile(text.substr(0, text.find("\"records\"")), "x", warnings);
+  const auto cut = fakes::ParsedRun(text.substr(0, text.find("\"records\"")));
   EXPECT_EQ(cut.machines.size(), 1);
   EXPECT_EQ(roofline::ToJson(cut.records.at(0), &cut.machines[0]),
             nlohmann::json::parse(text)["records"][0]);
@@ -177,9 +176,7 @@ TEST(TerminalReporter, WritesEachReasonOfUnsupportedBenchmarksOnce) {
   const auto text = RunRegistered(session);
   EXPECT_THAT(text, HasSubstr("\nunsupported\n  3 benchmarks, no bf16 for avx2\n"));
   EXPECT_THAT(text, Not(HasSubstr("bf16/b")));
-  std::ostringstream verbose;
-  document::Write({{document::UnsupportedList(session.file().records, true)}}, 0, verbose);
-  EXPECT_EQ(verbose.str(),
+  EXPECT_EQ(fakes::Written({{document::UnsupportedList(session.file().records, true)}}),
             "unsupported\n  3 benchmarks, no bf16 for avx2\n    bf16/a\n    bf16/b\n    bf16/c\n");
 }
 

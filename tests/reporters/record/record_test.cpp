@@ -17,7 +17,9 @@
 #include "reporters/record/record_json.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/placed_files.h"
 #include "tests/fakes/refusal.h"
+#include "tests/fakes/run_files.h"
 #include "tests/test_data.h"
 
 namespace dlroof::record {
@@ -345,7 +347,8 @@ std::string RefusedWith(const char* key, const nlohmann::json& value) {
   return fakes::RefusalOf([&] { Read(energy); });
 }
 
-TEST(EnergyJson, RoundTripsInARecordAndReportsThePlaceOfWrongMembers) {
+TEST(EnergyJson,
+     RoundTripsInARecordReportsThePlaceOfWrongMembersAndIdlePowerOfAGpuIsBesideTheCpus) {
   Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
   SplitName(record);
   record.energy = energy::Energy{.joules = 0.75,
@@ -372,9 +375,6 @@ TEST(EnergyJson, RoundTripsInARecordAndReportsThePlaceOfWrongMembers) {
   auto without = Plain();
   without.erase("from");
   EXPECT_THAT(fakes::RefusalOf([&] { Read(without); }), HasSubstr("'from'"));
-}
-
-TEST(EnergyJson, IdlePowerOfAGpuIsBesideThatOfTheCpu) {
   const energy::IdlePower cpu{12, {{"package-0", 12}}, 1, "powercap", "packages"},
       gpu{70, {{"gpu", 70}}, 2, "nvml", "the GPU's board"};
   auto both = ToJson(energy::IdlePowers{cpu, gpu});
@@ -455,8 +455,8 @@ TEST(BenchmarkLines, TextOfTheProgramIsLeftOutAndDlroofsOwnFilesAreRefused) {
     ASSERT_EQ(read.run.records.size(), 1U) << name;
     EXPECT_NEAR(read.nanoseconds.begin()->second, time, 1e-3) << name;
     EXPECT_EQ(read.run.records[0].repetitions[0].iterations, 20000);
-    EXPECT_THAT(read.warnings, HasSubstr("run it with LC_ALL=C"));
-    EXPECT_THAT(read.warnings, HasSubstr("the program's are 1.9"));  // 364 instead of 184 MFLOP/s
+    fakes::ExpectHas(read.warnings, {"run it with LC_ALL=C",
+                                     "the program's are 1.9"});  // 364 instead of 184 MFLOP/s
     EXPECT_EQ(Member(read.run.context.at("caches").at(2), "size"), 1048576);
   }
   auto own = ReadFile(fakes::TestData("run_small.json"), "a run file");
@@ -513,16 +513,9 @@ TEST(BenchmarkLines, ABrokenLineCostsItsEntryOnly) {
   }
 }
 
-RunFile Stored(const std::string& name, std::string* warnings = nullptr) {
-  std::ostringstream out;
-  auto run = ReadRunFile(fakes::TestData(name), out);
-  if (warnings != nullptr) *warnings = out.str();
-  return run;
-}
-
 // The profile of a ResNet-50 on an H200: 240 launches took 503 us, and a launch costs 3.66 us.
 TEST(CompleteOldKernels, AnOldProfileHasNoLaunchCost) {
-  const auto run = roofline::PlaceRun(Stored("h200_profile_resnet50.json"));
+  const auto run = fakes::ReadPlaced("h200_profile_resnet50.json");
   ASSERT_EQ(run.places.size(), 1U);
   EXPECT_EQ(run.file.records[0].timed, "kernels");
   const auto& placement = run.places[0].placement;
@@ -534,7 +527,7 @@ TEST(CompleteOldKernels, AnOldProfileHasNoLaunchCost) {
 }
 
 TEST(CompleteOldKernels, OtherRunsStayAsTheyAreAndANewFileIsWrittenAndReadWithItsMark) {
-  auto run = Stored("h200_profile_resnet50.json");
+  auto run = fakes::StoredRun("h200_profile_resnet50.json");
   run.records[0].timed.reset();
   run.context["dlroof"]["command"] = "dlroof_bench --benchmark_out=x.json";
   EXPECT_FALSE(CompleteOldKernels(run));
@@ -543,7 +536,7 @@ TEST(CompleteOldKernels, OtherRunsStayAsTheyAreAndANewFileIsWrittenAndReadWithIt
   CompleteOldKernels(run);
   EXPECT_EQ(run.records[0].timed, "kernels");
   // A new file says what its times are, so nothing is removed from it.
-  run = Stored("h200_profile_resnet50.json");
+  run = fakes::StoredRun("h200_profile_resnet50.json");
   const auto json = roofline::ToJson(run);
   EXPECT_EQ(json["records"][0]["timed"], "kernels");
   std::ostringstream none;
@@ -554,10 +547,10 @@ TEST(CompleteOldKernels, OtherRunsStayAsTheyAreAndANewFileIsWrittenAndReadWithIt
 
 // The file is compressed. 3 launches of Hold and 2 of WriteStamps, together 30.014464 ms.
 TEST(LeaveOutClockKernels, RemovesThemWithASentence) {
-  std::string warnings;
-  const auto run = Stored("h200_profile_conv.json.gz", &warnings);
+  std::ostringstream warnings;
+  const auto run = ReadRunFile(fakes::TestData("h200_profile_conv.json.gz"), warnings);
   EXPECT_THAT(run.records, ElementsAre(Field(&Record::name, HasSubstr("fprop_implicit_gemm"))));
-  EXPECT_THAT(warnings,
+  EXPECT_THAT(warnings.str(),
               HasSubstr("left out: dlroof's own kernels, with which it times calls (Hold, "
                         "WriteStamps): 5 launches, 30.0 ms\n"));
 }

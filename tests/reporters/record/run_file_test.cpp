@@ -16,16 +16,14 @@
 #include "reporters/record/record_json.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/refusal.h"
+#include "tests/fakes/run_files.h"
 
 namespace dlroof::record {
 namespace {
 
 using testing::ElementsAre, testing::HasSubstr, testing::Field;
 
-RunFile Parsed(const std::string& text) {
-  std::ostringstream warnings;
-  return ParseRunFile(text, "run.json", warnings);
-}
+RunFile Parsed(const std::string& text) { return fakes::ParsedRun(text, "run.json"); }
 
 std::string Refusal(const std::string& text) {
   return fakes::RefusalOf([&] { Parsed(text); });
@@ -360,13 +358,9 @@ TEST(ParseRunFile, DeepJsonIsRefused) {
   const auto nested = [](std::size_t levels) {
     return std::string(levels, '[') + std::string(levels, ']');
   };
-  const auto refusal = [&](const std::string& text) {
-    std::ostringstream warnings;
-    return fakes::RefusalOf([&] { ParseRunFile(text, "deep.json", warnings); });
-  };
-  const char* const kRefusal = "deep.json: its JSON has more than 200 levels of brackets";
-  EXPECT_EQ(refusal(R"({"records": [{"a": )" + nested(300000) + "}]}"), kRefusal);
-  EXPECT_EQ(fakes::RefusalOf([&] { ParsedJson(nested(201), "deep.json"); }), kRefusal);
+  const char* const kRefusal = "run.json: its JSON has more than 200 levels of brackets";
+  EXPECT_EQ(Refusal(R"({"records": [{"a": )" + nested(300000) + "}]}"), kRefusal);
+  EXPECT_EQ(fakes::RefusalOf([&] { ParsedJson(nested(201), "run.json"); }), kRefusal);
   EXPECT_EQ(fakes::RefusalOf([&] { ParsedJson(nested(200), "x"); }), "accepted");
   EXPECT_EQ(ParsedJson("[\"" + std::string(300, '[') + "\\\"[\"]", "x").size(), 1U);
 }
@@ -397,7 +391,7 @@ RunFile FileOf(const std::string& fingerprint, int threads, const std::string& n
   return file;
 }
 
-TEST(JoinedRun, HasTheRecordsAndCeilingsOfAllFilesAndRefusesAnotherMachine) {
+TEST(JoinedRun, HasTheRecordsAndCeilingsOfAllFilesTheFasterOfTwoOfOneNameAndRefusesAnotherMachine) {
   const auto whole = JoinedRun(
       {{"a", FileOf("x", 1, "X")}, {"b", FileOf("x", 2, "X")}, {"c", FileOf("x", 2, "X")}});
   ASSERT_EQ(whole.records.size(), 2u) << "the record on two threads is in two files";
@@ -409,15 +403,12 @@ TEST(JoinedRun, HasTheRecordsAndCeilingsOfAllFilesAndRefusesAnotherMachine) {
         JoinedRun({{"a", FileOf("x", 1, "X")}, {"b", FileOf("y", 2, "X")}});
       }),
       "b: its ceilings are of another machine (machine y; those of the other files: machine x)");
-}
-
-TEST(JoinedRun, HasTheFasterOfTwoRecordsOfOneName) {
   auto slow = FileOf("x", 1, "X"), fast = slow;
   slow.records[0].repetitions.assign(4, {.seconds = 2});
   fast.records[0].repetitions.assign(4, {.seconds = 1});
-  for (const auto& whole :
+  for (const auto& joined :
        {JoinedRun({{"a", slow}, {"b", fast}}), JoinedRun({{"b", fast}, {"a", slow}})})
-    EXPECT_EQ(whole.records.at(0).repetitions.at(0).seconds, 1);
+    EXPECT_EQ(joined.records.at(0).repetitions.at(0).seconds, 1);
 }
 
 TEST(JoinedRun, HasTheCeilingsOfTheNewerFile) {
@@ -476,12 +467,10 @@ TEST(Schema1, SentencesBecomeNotesAndKernelsAndLabelsMembers) {
 }
 
 TEST(Schema1, AFileMayHaveRecordsOfBothSchemas) {
-  std::ostringstream warnings;
-  const auto run = ParseRunFile(
+  const auto run = Parsed(
       R"({"context": {"dlroof": {"schema": 1}}, "records": [
           {"name": "a", "algorithm": "brgemm; isa avx2", "counting": ["modelled: x"]},
-          {"name": "b", "algorithm": "brgemm", "isa": "avx2", "counting": [{"text": "x", "provenance": "modelled"}]}]})",
-      "run.json", warnings);
+          {"name": "b", "algorithm": "brgemm", "isa": "avx2", "counting": [{"text": "x", "provenance": "modelled"}]}]})");
   EXPECT_EQ(run.context["dlroof"]["schema"], kSchema);
   for (const auto& record : run.records) {
     EXPECT_EQ(AlgorithmText(record), "brgemm; isa avx2");

@@ -300,8 +300,7 @@ TEST(Trajectories, WithABatchProportionalToThreadsAreWeakScaling) {
 TEST(Trajectories, OnOneNumberOfThreadsUseTheFirstParameterThatChanges) {
   EXPECT_EQ(Trajectories(fakes::RunOf({Point(2, 1, 8), Point(2, 4, 24)})).at(0).along, "batch");
   EXPECT_THAT(Trajectories(fakes::RunOf({Point(2, 1, 8)})), IsEmpty());
-  EXPECT_THAT(fakes::RefusalOf([] { Trajectories(Cross(), "colour"); }),
-              HasSubstr("no such parameter"));
+  fakes::ExpectRefused([] { Trajectories(Cross(), "colour"); }, {"no such parameter"});
   auto bare = Point(1, 1, 12);
   bare.no_roofs = true;
   const auto found = Trajectories(fakes::RunOf({bare, Point(2, 1, 8)}));

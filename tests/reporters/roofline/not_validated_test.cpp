@@ -5,6 +5,8 @@
 #include "reporters/roofline/chart.h"
 #include "reporters/roofline/placed_run.h"
 #include "reporters/roofline/roofline.h"
+#include "tests/fakes/ceilings.h"
+#include "tests/fakes/refusal.h"
 #include "tests/fakes/small_roofline.h"
 
 namespace dlroof::roofline {
@@ -26,10 +28,6 @@ void InvalidateUnbounded(machine::Ceiling& ceiling) {
   Invalidate(ceiling);
   ceiling.reasons = {"wrong result"};
   ceiling.unbounded = true;
-}
-
-machine::Ceiling Validated(double per_second) {
-  return {.per_second = per_second, .status = machine::CeilingStatus::kValidated};
 }
 
 // 100 flop/s, DRAM 10 byte/s, L2 50 byte/s.
@@ -119,9 +117,9 @@ TEST_F(NotValidated, ARateThatMayBeWrongByAnyFactorIsNoEvidence) {
 TEST_F(NotValidated, AnotherMixReplacesARateThatMayBeWrongByAnyFactor) {
   InvalidateUnbounded(dram);
   ceilings.mixes["dram.store.avx2"] = dram;
-  ceilings.mixes["dram.load.avx2"] = Validated(8);
-  ceilings.mixes["dram.load.sse2"] = Validated(4);
-  ceilings.mixes["l2.load.avx2"] = Validated(50);
+  ceilings.mixes["dram.load.avx2"] = fakes::Validated(8);
+  ceilings.mixes["dram.load.sse2"] = fakes::Validated(4);
+  ceilings.mixes["l2.load.avx2"] = fakes::Validated(50);
   const auto binds = Place(fakes::Measured(1000, 100, 800), &machine);  // 1 s, 100 s
   EXPECT_EQ(TimesOverRoofText(*binds.time, false), ">= 10.0x");
   EXPECT_EQ(binds.uncertain,
@@ -135,11 +133,17 @@ TEST_F(NotValidated, AnotherMixReplacesARateThatMayBeWrongByAnyFactor) {
                      {"dram.load.avx2", "too noisy"}}));
 }
 
-TEST_F(NotValidated, AnotherRowReplacesARateThatMayBeWrongByAnyFactor) {
-  ceilings.flops["fp32.vector.avx512"] = Validated(100);
-  ceilings.flops["fp32.vector.avx2"] = Validated(50);
-  InvalidateUnbounded(ceilings.flops["fp32.vector.avx512"]);
+TEST_F(NotValidated, AnotherRowReplacesARateThatMayBeWrongByAnyFactorOrNothingIsPlaced) {
   InvalidateUnbounded(arithmetic);
+  const auto without = Place(fakes::Measured(1000, 5000, 1), &machine);
+  EXPECT_FALSE(without.time);
+  EXPECT_THAT(without.remarks,
+              ElementsAre("not placed: the fp32.vector ceiling may be wrong by any "
+                          "factor: wrong result"));
+  EXPECT_EQ(without.unusable, (Reasons{{"fp32.vector", "wrong result"}}));
+  ceilings.flops["fp32.vector.avx512"] = fakes::Validated(100);
+  ceilings.flops["fp32.vector.avx2"] = fakes::Validated(50);
+  InvalidateUnbounded(ceilings.flops["fp32.vector.avx512"]);
   for (const char* isa : {"", "avx512_core"}) {
     record::Record record = fakes::Measured(1000, 5000, 1);  // 100 s at 50 flop/s
     record.isa = isa;
@@ -159,8 +163,8 @@ TEST_F(NotValidated, AnotherRowReplacesARateThatMayBeWrongByAnyFactor) {
 
 // A neighbour slowed the wider vectors whenever they were measured.
 TEST_F(NotValidated, TheRoofIsALowerLimitWhileAFasterRowThatTheIsaAllowsIsNotValidated) {
-  ceilings.flops["fp32.vector.avx512"] = Validated(3);
-  ceilings.flops["fp32.vector.avx2"] = Validated(50);
+  ceilings.flops["fp32.vector.avx512"] = fakes::Validated(3);
+  ceilings.flops["fp32.vector.avx2"] = fakes::Validated(50);
   ceilings.flops["fp32.vector.avx512"].validation.per_cycle_expected = 64;
   ceilings.flops["fp32.vector.avx2"].validation.per_cycle_expected = 32;
   ceilings.flops["fp32.vector.avx512"].status = machine::CeilingStatus::kNotValidated;
@@ -174,18 +178,9 @@ TEST_F(NotValidated, TheRoofIsALowerLimitWhileAFasterRowThatTheIsaAllowsIsNotVal
   EXPECT_EQ(TimesOverRoofText(*Place(record, &machine).time, false), "10.0x");
 }
 
-TEST_F(NotValidated, WithoutAnotherRowNothingIsPlaced) {
-  InvalidateUnbounded(arithmetic);
-  const auto placed = Place(fakes::Measured(1000, 5000, 1), &machine);
-  EXPECT_FALSE(placed.time);
-  EXPECT_THAT(placed.remarks, ElementsAre("not placed: the fp32.vector ceiling may be wrong by any "
-                                          "factor: wrong result"));
-  EXPECT_EQ(placed.unusable, (Reasons{{"fp32.vector", "wrong result"}}));
-}
-
 TEST_F(NotValidated, TheMatrixRoofThatJudgesAllFlopsIsReplacedToo) {
   InvalidateUnbounded(ceilings.flops["bf16.matrix"]);
-  ceilings.flops["int8.matrix"] = Validated(500);
+  ceilings.flops["int8.matrix"] = fakes::Validated(500);
   const auto placed = Place(fakes::Measured(1000, 5000, 1), &machine, {.tensor_balance = true});
   EXPECT_EQ(TimesOverRoofText(*placed.time, false), ">= 100x");  // 10 s
   EXPECT_EQ(placed.time->compute_roofs.at("fp32.vector"), "int8.matrix");
@@ -214,16 +209,7 @@ TEST_F(NotValidated, BytesAreRefutedByTwiceTheRate) {
   EXPECT_EQ(TimesOverRoofText(placed(11000), false), "5.00x");
 }
 
-TEST_F(NotValidated, ARoofThatTheCallExceedsGivesNoLimit) {
-  Invalidate(dram);
-  // 100 byte / 10 byte/s = 10 s at the roof, measured 8 s; compute 1 s.
-  const auto placed = Found(fakes::Measured(8, 100, 100));
-  EXPECT_EQ(placed.time->above_roof.at(Level::kDram), WrongPart::kRoof);
-  EXPECT_EQ(TimesOverRoofText(*placed.time, false), "8.00x") << "compute binds and is validated";
-  EXPECT_EQ(RoofShareText(PointOf(placed, Level::kDram)->share, false), "<= 125 %");
-}
-
-TEST_F(NotValidated, ABandwidthWithoutFlopsHasALimitToo) {
+TEST_F(NotValidated, ABandwidthWithoutFlopsHasALimitTooAndARoofThatTheCallExceedsGivesNone) {
   record::Record record = fakes::Measured(1000, 100, 1000);  // DRAM 100 s
   record.work[Provenance::kModelled].flops.clear();
   EXPECT_EQ(RoofShareText(Place(record, &machine).bandwidth->share, false), "10.0 %");
@@ -232,6 +218,11 @@ TEST_F(NotValidated, ABandwidthWithoutFlopsHasALimitToo) {
   EXPECT_EQ(RoofShareText(placed.bandwidth->share, false), "<= 10.0 %");
   EXPECT_EQ(RoofShareText(RoofShareOf(placed), false), "<= 10.0 %");
   EXPECT_EQ(placed.uncertain, (Reasons{{"dram", "too noisy"}}));
+  // 100 byte / 10 byte/s = 10 s at the roof, measured 8 s; compute 1 s.
+  const auto faster = Found(fakes::Measured(8, 100, 100));
+  EXPECT_EQ(faster.time->above_roof.at(Level::kDram), WrongPart::kRoof);
+  EXPECT_EQ(TimesOverRoofText(*faster.time, false), "8.00x") << "compute binds and is validated";
+  EXPECT_EQ(RoofShareText(PointOf(faster, Level::kDram)->share, false), "<= 125 %");
 }
 
 TEST_F(NotValidated, NearItsRoofACallIsNotToldToMakeDoWithItAndWithoutBytesHasAShareOfIt) {
@@ -286,8 +277,8 @@ TEST(AboveRoof, CountedBytesAboveARoofDoNotBindAndTheRoofIsTooLow) {
                           "were counted, so the ceiling is too low (dlroof machine --remeasure "
                           "measures it again)"));
   EXPECT_EQ(placed.above_roof_remarks, placed.remarks);
-  EXPECT_THAT(placed.advice, AllOf(HasSubstr("Takes 2.0x the time that its DRAM bandwidth roof"),
-                                   HasSubstr("faster than the L2 roof, which is too low")));
+  fakes::ExpectHas(placed.advice, {"Takes 2.0x the time that its DRAM bandwidth roof",
+                                   "faster than the L2 roof, which is too low"});
   const auto time = ToJson(record, &kMachine)["time"];
   EXPECT_EQ(time["above_roof"], (nlohmann::json{{"l2", "roof"}}));
   EXPECT_EQ(time["bound_level"], "dram");
@@ -420,7 +411,7 @@ std::vector<std::string> RemarksOf(const record::Record& record, const OpWords& 
   return PlaceWritten(record, &machine, {.words = {{record.op, words}}}).placement.remarks;
 }
 
-TEST(AboveArithmeticRoof, TapsInThePaddingAreNamedWhereTheyExplainIt) {
+TEST(AboveArithmeticRoof, TapsInThePaddingAreNamedWhereTheyExplainItAsAShareOfTheProductsAlone) {
   EXPECT_THAT(RemarksOf(FasterThanArithmetic(), PaddedOp(900)),
               ElementsAre("above the arithmetic roof by 11 %: the FLOPs of its definition include "
                           "products with padding, which kernels skip: 0.900 of them are inside the "
@@ -440,9 +431,6 @@ TEST(AboveArithmeticRoof, TapsInThePaddingAreNamedWhereTheyExplainIt) {
   record::Record slower = FasterThanArithmetic();
   slower.repetitions = {{.seconds = 11}};
   EXPECT_THAT(RemarksOf(slower, PaddedOp(900)), testing::IsEmpty());
-}
-
-TEST(AboveArithmeticRoof, PaddingIsAShareOfTheProductsAloneAndNotInCountedFlops) {
   // 500 of 800 FLOPs of products and of 1000 FLOPs in all.
   record::Record record = FasterThanArithmetic();
   record.work[Provenance::kModelled].parts = {{"matrix", 800}, {"elementwise", 200}};

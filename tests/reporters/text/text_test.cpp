@@ -371,7 +371,8 @@ TEST(RepairedKernelName, RestoresTheBracketsOfAnonymousNamespaces) {
     EXPECT_EQ(RepairedKernelName(whole), whole);
 }
 
-TEST(ShortKernelName, LeavesOutTypesAndParametersAndShortensArgumentsThenLongWords) {
+TEST(ShortKernelName,
+     LeavesOutTypesAndParametersShortensArgumentsThenLongWordsAndNeverExceedsTheWidth) {
   EXPECT_EQ(ShortKernelName("void unnamed>::Chain<unnamed>::Fp32>(T1::Type *, T1::Type, int)"),
             "<unnamed>::Chain<<unnamed>::Fp32>");
   EXPECT_EQ(ShortKernelName("dlroof::cuda::(anonymous namespace)::Hold(int const volatile*, int*)"),
@@ -404,14 +405,6 @@ TEST(ShortKernelName, LeavesOutTypesAndParametersAndShortensArgumentsThenLongWor
   EXPECT_LE(TextWidth(ShortKernelName(kRandomOfPyTorch)), 60);
   EXPECT_THAT(ShortKernelName(kRandomOfPyTorch),
               HasSubstr("distribution_elementwise_grid_stride_kernel<float, 4"));
-}
-
-TEST(CommandLine, IsWhatAShellTakesAgain) {
-  EXPECT_EQ(CommandLine({"./a", "--filter=LSTM", "it's", "a b", ""}),
-            R"(./a --filter=LSTM 'it'\''s' 'a b' '')");
-}
-
-TEST(ShortKernelName, NeverExceedsTheWidthAndNeverCutsUnnamed) {
   for (const std::string name :
        {kCopyOfPyTorch, kRandomOfPyTorch, kConvolutionOfCudnn, "operator<", "x->y(int)", "a)>(b",
         "void unnamed>::Chain<unnamed>::Fp32>(T1::Type *)", "Memcpy HtoD (Pageable -> Device)", ""})
@@ -422,6 +415,11 @@ TEST(ShortKernelName, NeverExceedsTheWidthAndNeverCutsUnnamed) {
            at = text.find("unnamed", at + 1))
         EXPECT_EQ(text.substr(at == 0 ? 0 : at - 1, 9), "<unnamed>") << text;
     }
+}
+
+TEST(CommandLine, IsWhatAShellTakesAgain) {
+  EXPECT_EQ(CommandLine({"./a", "--filter=LSTM", "it's", "a b", ""}),
+            R"(./a --filter=LSTM 'it'\''s' 'a b' '')");
 }
 
 TEST(ShortKernelNames, KeepsDifferentKernelsApart) {
