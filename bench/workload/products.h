@@ -261,8 +261,8 @@ struct ProductLoops {
         return ArraysOf(inputs, SizesOf(product));
       };
   ProductOutput<double> (*output)(const Case& product, const ProductArrays<double>& arrays) =
-      [](const Case& product, const ProductArrays<double>& arrays) {
-        return OutputOf(product, arrays);
+      [](const Case& product, const ProductArrays<double>& written) {
+        return OutputOf(product, written);
       };
 };
 
