@@ -328,8 +328,7 @@ TEST(RecordedCounters, AnH200CountsKnownWorkAndConvolutionsAsTheModelDoes) {
   }
   // A convolution pads nothing forward; its gradient of the weights in f16 and its f32 gradient of
   // the source of stride 2 compute more than their useful work.
-  const auto convolutions = Recordings();
-  const auto& recording = convolutions.at("cupti_h200.json");
+  const auto& recording = recordings.at("cupti_h200.json");
   const auto over_dense = [&](const std::string& begin, const std::string& pipe) {
     for (const auto& call : recording.calls)
       if (call.name.starts_with(begin))
@@ -341,8 +340,7 @@ TEST(RecordedCounters, AnH200CountsKnownWorkAndConvolutionsAsTheModelDoes) {
   EXPECT_DOUBLE_EQ(over_dense("Conv2D/gpu/cudnn/fwd/tf32/", "tf32.matrix"), 1);
   EXPECT_NEAR(over_dense("Conv2D/gpu/cudnn/bwd_weights/f16/", "fp16.matrix"), 1.111, 0.001);
   EXPECT_NEAR(over_dense("Conv2D/gpu/cudnn/bwd_data/f32/", "fp32.vector"), 4.007, 0.001);
-  const auto& call = convolutions.at("cupti_h200.json").calls.front();
-  const auto kernels = LaunchedKernels(call.kernels, std::nullopt);
+  const auto kernels = LaunchedKernels(recording.calls.front().kernels, std::nullopt);
   ASSERT_EQ(kernels.size(), 1U);
   EXPECT_THAT(kernels.front().name, HasSubstr("Chain"));
 }

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "counters/base/files.h"
 #include "counters/gpu_trace/trace_file.h"
+#include "tests/fakes/structure.h"
 
 namespace dlroof::gpu_trace {
 namespace {
@@ -139,8 +139,7 @@ TEST(ReadGpuTrace, AFolderHasOneTraceOfEachProcessAndNamesWhatIsNone) {
 
 // DLROOF_MUTANTS sets the number of mutants.
 TEST(HostileGpuTraces, AreReadOrRefused) {
-  const char* number = std::getenv("DLROOF_MUTANTS");
-  const int mutants = number == nullptr ? 20'000 : std::atoi(number);
+  const int mutants = fakes::Mutants(20'000);
   const auto sample = Sample();
   std::mt19937_64 random(40);
   std::size_t read = 0, refused = 0;

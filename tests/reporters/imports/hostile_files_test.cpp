@@ -16,8 +16,8 @@
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
 #include "tests/fakes/primitives/logs.h"
+#include "tests/fakes/run_files.h"
 #include "tests/reporters/imports/variants.h"
-#include "tests/test_data.h"
 
 namespace dlroof::imports {
 namespace {
@@ -82,7 +82,7 @@ void ExpectOrderly(const std::string& name, const std::string& text, const Reade
 void Try(const std::string& sample, const Reader& read, int usual) {
   const auto text = FileText(sample);
   std::mt19937_64 random(std::hash<std::string>{}(sample));
-  const int mutants = CountOf("DLROOF_MUTANTS", usual);
+  const int mutants = fakes::Mutants(usual);
   for (int i = 0; i < mutants && !testing::Test::HasFailure(); ++i)
     ExpectOrderly(sample, Mutant(text, random), read);
 }
@@ -123,22 +123,17 @@ TEST(HostileFiles, Benchdnn) {
   Try("import_benchdnn.txt", Importing(profile::ImportBenchdnn), 400);
 }
 
-TEST(HostileFiles, RunFiles) {
+TEST(HostileFiles, RunFilesAndMachineFiles) {
   const Reader read = [](const std::string& text) {
-    std::ostringstream warnings;
-    const auto run = record::ParseRunFile(text, "hostile", warnings);
-    EXPECT_FALSE(roofline::ToJson(run).dump().empty());
+    EXPECT_FALSE(roofline::ToJson(fakes::ParsedRun(text)).dump().empty());
   };
   Try("run_small.json", read, 60);
   Try("v100_gpu_run.json", read, 200);
-}
-
-TEST(HostileFiles, MachineFiles) {
-  const Reader read = [](const std::string& text) {
+  const Reader read_machine = [](const std::string& text) {
     const auto value = json::parse(text, nullptr, false);
     if (!value.is_discarded()) machine::MachineFromJson(value, "hostile");
   };
-  Try("../../baselines/studies/v100_published/machine.json", read, 200);
+  Try("../../baselines/studies/v100_published/machine.json", read_machine, 200);
 }
 
 // Each executed line is used, or counted with a reason. The records can be written and read again.
@@ -315,7 +310,7 @@ TEST(UnknownWords, OfALineOfOneDnnMakeItsWorkUnknown) {
     EXPECT_FALSE(logs::WorkOf(logs::ReadPrimitive(text)).reason)
         << text.kind << " " << text.tensors << " " << text.attributes << " "
         << logs::WorkOf(logs::ReadPrimitive(text)).reason->text;
-  const int files = CountOf("DLROOF_WORDS", 3000);
+  const int files = fakes::Asked("DLROOF_WORDS", 3000);
   for (int i = 0; i < files; ++i) {
     auto text = primitives[Below(random, primitives.size())];
     std::string* const members[] = {&text.kind,       &text.prop,      &text.tensors,
@@ -349,7 +344,7 @@ void TryWords(const std::string& name, const std::string& text,
   const auto work = WorkIn(original);
   ASSERT_FALSE(work.empty()) << name;
   Random random(77);
-  const int files = CountOf("DLROOF_WORDS", 300);
+  const int files = fakes::Asked("DLROOF_WORDS", 300);
   for (int i = 0; i < files; ++i) {
     const auto edited = edit(random);
     try {
@@ -380,19 +375,16 @@ Edit After(const std::string& text, const std::vector<std::string>& words,
   };
 }
 
-TEST(UnknownWords, OfACounterOfNsightCompute) {
+TEST(UnknownWords, OfCountersOfNsightComputeAndNvbench) {
   const auto raw = FileText("import_ncu_raw.csv");
   TryWords("ncu", raw, With<ImportNsightCompute>,
            After(raw, {"dram__", "lts__", "l1tex__", "sm__sass", "sm__inst", "sm__ops"}, "\""));
   const auto details = FileText("import_ncu_details.csv");
   TryWords("ncu details", details, With<ImportNsightCompute>,
            After(details, {"dram__", "lts__", "l1tex__", "smsp__sass", "sm__sass"}, "\""));
-}
-
-TEST(UnknownWords, OfAState) {
-  const auto text = FileText("import_nvbench.json");
-  TryWords("nvbench", text, With<ImportNvbench>,
-           After(text, {"nv/cold/bw/", "nv/cold/time", R"("type": "float)"}, "\""));
+  const auto states = FileText("import_nvbench.json");
+  TryWords("nvbench", states, With<ImportNvbench>,
+           After(states, {"nv/cold/bw/", "nv/cold/time", R"("type": "float)"}, "\""));
 }
 
 TEST(UnknownWords, OfALineOfBenchdnn) {

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <random>
@@ -22,6 +21,7 @@
 #include "reporters/imports/import.h"
 #include "reporters/text/numbers.h"
 #include "tests/fakes/refusal.h"
+#include "tests/fakes/structure.h"
 #include "tests/test_data.h"
 
 namespace dlroof::imports {
@@ -195,15 +195,9 @@ inline bool IsNamed(const Outcome& read, const Outcome& original) {
       read.remarks, [&](const auto& remark) { return !original.remarks.contains(remark); });
 }
 
-// Returns the number in a variable of the environment, or the usual one.
-inline int CountOf(const char* variable, int usual) {
-  const char* asked = std::getenv(variable);
-  return asked == nullptr ? usual : std::atoi(asked);
-}
-
 inline void Try(const Sample& sample, int usual = 2000) {
   const auto original = sample.read(sample.text);
-  const int variants = CountOf("DLROOF_VARIANTS", usual);
+  const int variants = fakes::Asked("DLROOF_VARIANTS", usual);
   Random random(20);
   std::map<std::string, int> counts;
   for (int i = 0; i < variants; ++i) {

@@ -13,6 +13,7 @@
 #include "counters/base/files.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/run_files.h"
 #include "tests/reporters/imports/variants.h"
 
 namespace dlroof::record {
@@ -23,10 +24,7 @@ using testing::ElementsAre, testing::HasSubstr;
 using Random = std::mt19937;
 using Times = std::map<std::string, double>;  // medians [s] by name
 
-RunFile Parsed(const std::string& text) {
-  std::ostringstream warnings;
-  return ParseRunFile(text, "gb.json", warnings);
-}
+RunFile Parsed(const std::string& text) { return fakes::ParsedRun(text, "gb.json"); }
 
 RunFile FromFile(const std::string& name) {
   return Parsed(ReadFile(fakes::TestData(name), "a file of Google Benchmark"));
@@ -386,7 +384,7 @@ std::string AsText(const json& file, Random& random) {
 }
 
 void Try(const std::string& name) {
-  const int variants = imports::CountOf("DLROOF_VARIANTS", 1000);
+  const int variants = fakes::Asked("DLROOF_VARIANTS", 1000);
   const auto raw = ReadFile(fakes::TestData(name), "a file of Google Benchmark");
   const auto file = json::parse(RepairedJson(raw).value_or(raw));
   std::ostringstream none;

@@ -1,7 +1,6 @@
 #include "reporters/record/run_context.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace dlroof::record {
 namespace {
