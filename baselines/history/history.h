@@ -160,7 +160,7 @@ SeriesProfile ProfileOf(const Series& series, const std::vector<Point>& points,
 
 struct DashboardCounts {
   int series = 0, runs = 0, changed = 0;  // [1] `changed`: series with at least one change of level
-  int slower_last = 0, faster_last = 0;   // [1] series that changed in the newest run with a change
+  int slower_last = 0, faster_last = 0;   // [1] series that changed in the last run with any change
 };
 
 // Writes a site into `folder` (created if missing): index.html (recent changes, all series,

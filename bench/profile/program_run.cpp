@@ -34,7 +34,8 @@ bool IsOnGpu(const logs::PrimitiveText& text) {
   return text.engine.find("gpu") != std::string::npos;
 }
 
-// Returns the name of dlroof's benchmark of the primitive that benchdnn calls `line`, or "".
+// Returns the name of dlroof's benchmark of the primitive, whose benchdnn command line is `line`, or
+// "" if there is none or the primitive ran on a GPU.
 std::string BenchmarkOf(const logs::Primitive& primitive, const std::string& line) {
   if (line.empty() || IsOnGpu(primitive.text)) return "";
   try {

@@ -53,7 +53,9 @@ struct RatePolicy {
   int doubled = 6;                           // clean repetitions needed with twice the work
   double least_repetition_seconds = 3.5e-4;  // [s] shortest repetition, on a busy machine
   double max_seconds = 3;                    // [s] time limit, by `now`, of all repetitions
-  double tolerance = 0.02;            // [1] max error: doubled time from 2x, rates from the best
+  // [1] relative: twice the work takes twice the time within this; rates within this below the best
+  // agree with it.
+  double tolerance = 0.02;
   double max_wait_fraction = 0.005;   // [1] a repetition with a larger wait_fraction is noisy
   std::function<void(double)> sleep;  // waits some seconds after a noisy repetition; may be empty
   std::function<double()> now;        // [s] any steady clock; required by MeasureRate

@@ -76,16 +76,19 @@ struct Operand {
   int64_t limit_h = 1, limit_w = 1;         // exclusive limits of y and x after the division
   int64_t line_bytes = 0, pixel_bytes = 0;  // [byte] address offset per y and per x
   int64_t group_bytes = 0;                  // [byte] between the matrices of two groups
-  bool lanes_along_columns = false;         // the lanes of a warp read along a row of the matrix
+  // Neighbouring lanes of a warp read neighbouring columns of one row; false: neighbouring rows.
+  bool lanes_along_columns = false;
   bool gathered = false;         // the position of an element is a pixel plus a filter tap
   bool taps_along_rows = false;  // if `gathered`: rows are taps, columns are pixels
 };
 
-// C (m x n) = A (m x k) * B (n x k) transposed, `groups` times. The mappings are CUTLASS's:
-//   forward           m = n P Q   n = K/g       k = C/g R S   A input (gathered)  B weights
-//   backward data     m = n H W   n = C/g       k = K/g R S   A dOutput (gathered) B weights
-//   backward weights  m = K/g     n = C/g R S   k = n P Q     A dOutput   B input (gathered)
-// In NHWC the channel is the fastest digit of k and n, in NCHW the filter tap is. Strided backward
+// C (m x n) = A (m x k) * B (n x k) transposed, `groups` times. The mappings are CUTLASS's, for a
+// layer of N images, C channels of H x W, K filters of R x S, P x Q outputs and g groups:
+//   forward           m = N P Q   n = K/g       k = C/g R S   A input (gathered)  B weights
+//   backward data     m = N H W   n = C/g       k = K/g R S   A dOutput (gathered) B weights
+//   backward weights  m = K/g     n = C/g R S   k = N P Q     A dOutput   B input (gathered)
+// Of an axis of channels (or filters) and taps the fastest digit (struct Digit) is the channel in
+// NHWC, the tap in NCHW. Strided backward
 // data visits all R S taps; taps without an output are predicated off like padding.
 struct ConvGemm {
   int64_t m = 1, n = 1, k = 1, groups = 1;

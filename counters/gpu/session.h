@@ -94,7 +94,7 @@ struct NcuChoice {
   int skip = 0;                 // [1] launches to skip first
   std::optional<int> launches;  // [1] maximum number of launches to profile
   std::string table;            // path of the output
-  bool whole_names = true;      // ask for names of kernels that ncu does not simplify
+  bool whole_names = true;      // ask for full kernel names: by default ncu shortens them
   bool only_program = false;    // ignore child processes of the program, such as compilers
 };
 

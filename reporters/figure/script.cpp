@@ -22,13 +22,13 @@ constexpr std::pair<std::string_view, std::string_view> kLevelColours[] = {{"L1"
 constexpr std::size_t kMaxSeries = 18;   // largest number of series in the legend
 constexpr std::size_t kMaxCrosses = 60;  // with more time marks there are no crosses (overlap)
 
-// gnuplot's hollow point types. The filled type of a hollow type is the next number.
+// gnuplot's hollow point types. The next number is the filled type (of the last, a cross: a star).
 constexpr std::array<int, 7> kShapes = {6, 4, 10, 8, 12, 14, 2};
 
 // Style of a series: colour by op and direction, shape by type; only measured marks are filled.
 struct Style {
   std::string_view colour;
-  int hollow = 6;  // gnuplot's point type; the filled type is the next number
+  int hollow = 6;  // gnuplot's point type, of kShapes
 };
 
 std::string_view ColourOf(const std::string& family, std::size_t index) {

@@ -30,7 +30,8 @@ constexpr std::string_view kAttributeValues =
     " user library strict relaxed any true false sum stochastic environment host_scalar common";
 constexpr std::string_view kExtras =  // compensations; a number follows each
     "s8m zpm sa zid zih ziw zod zoh zow zpd zph zpw zdd zdh zdw zs";
-// Fields of templates that are no members of PrimitiveText. The log's reader adds kProcessField.
+// Keys of PrimitiveText::others: fields in the header line of a log ("...template:") without a
+// member of PrimitiveText, and kProcessField, which the log's reader adds.
 constexpr std::string_view kOtherFields = "process component backend";
 
 // The keys of a problem's sizes.

@@ -371,8 +371,9 @@ constexpr AdviceRule kRules[] = {
     {"launched-alone", LaunchedAlone,
      "capture its calls in a CUDA graph, or launch the next one before it ends"}};
 
-// Returns a sentence if the time in a CUDA graph differs from the kernels' time that CUPTI traced
-// plus the gaps between them: CUPTI traces one call only, and no memory fills and copies.
+// Returns a sentence if the time in a CUDA graph is below the sum of the kernels' times that CUPTI
+// traced, or above that sum and a gap for each launch. Possible causes: CUPTI traces a single call,
+// and neither memory fills nor copies.
 Evidence ApartFromKernels(const record::Record& record, double seconds,
                           const machine::CeilingSet& ceilings) {
   const auto gap = LaunchCost(record, ceilings);

@@ -227,7 +227,7 @@ class LstmBuilder {
         step.AddInput(argument, desc, values);
         continue;
       }
-      // Only a reorder can add the sums that quantized weights need.
+      // Only a reorder can add the compensation that quantized weights need.
       memory plain(onednn::PlainDesc(desc.get_dims(), memory::data_type::f32), onednn::CpuEngine(),
                    values.data());
       auto& quantized = step.arguments[argument] = step.tensors.Empty(desc);

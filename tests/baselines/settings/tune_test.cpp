@@ -47,8 +47,9 @@ class MadeUpProgram {
   std::map<Setting, std::string> failures;  // by the settings that fail
   int stop_after = -1;                      // blocks until the interrupt, if not below 0
   int measured = 0;                         // settings in all blocks
-  double process_seconds = 0;               // [s] start of a process that measures a whole block
-  double setting_seconds = 0.2 + 7 * 0.02;  // [s] a process of its own, and windows of 20 ms
+  double process_seconds = 0;  // [s] per block, if one process measures all of its settings
+  // [s] per setting: start of its own process, then two settling and five kept windows of 20 ms.
+  double setting_seconds = 0.2 + 7 * 0.02;
 
  private:
   double Draw(double deviation) { return std::exp(deviation * normal_(engine_)); }

@@ -110,7 +110,8 @@ inline Sectors Touched(const Element& element, IndexRange rows, IndexRange colum
   return Different(touched);
 }
 
-// Sectors of a matrix, each tile of rows counted once.
+// [sector] Different sectors that each warp's load, each step along k and each slice of k touches,
+// summed. Each tile of rows counts once, however many blocks load it.
 struct BruteSectors {
   double warp = 0, step = 0, tile = 0;
 };

@@ -341,7 +341,7 @@ roofline::PlacedRun OnMachine(double seconds, const std::string& machine, double
   return roofline::PlaceRun(std::move(run.file));
 }
 
-// 100 flop of 1 byte: 100 flop/byte; 100 / 4 s on A, 100 / 2 s on B.
+// 100 flop and 1 byte: 100 flop/byte; 100 / 4 s on A, 100 / 2 s on B.
 TEST(VersusScript, HasTheRoofsOfBothAndAnArrowFromAToB) {
   const auto a = OnMachine(4, "slow", 1), b = OnMachine(2, "fast", 10);
   const auto script = VersusScript(MakeVersusFigure(a, b, {{0, 0}}), "svg");

@@ -94,7 +94,7 @@ TEST(WritePage, TextOfTheFileIsOnlyDataAsItIsAndThePageLoadsNothing) {
   fakes::ExpectHas(Page(roofline::PlacedRun()), {"\"records\":[]", "\"roofs\":[]"});
 }
 
-// Returns the page after its scripts ran. The browser may complain about nothing.
+// Returns the page after its scripts ran. Fails the test if the browser's console has a message.
 std::string Render(const json& content, const std::string& address = "") {
   const TemporaryFolder folder;
   std::ofstream(folder / "page.html") << Page(content);
