@@ -418,7 +418,7 @@ TEST(JoinedRun, HasTheCeilingsOfTheNewerFile) {
   newer.machines[0].by_threads[1].flops["fp32.vector"].per_second = 2e9;
   for (const auto& whole :
        {JoinedRun({{"a", older}, {"b", newer}}), JoinedRun({{"b", newer}, {"a", older}})})
-    EXPECT_EQ(whole.machines.at(0).by_threads[1].flops["fp32.vector"].per_second, 2e9);
+    EXPECT_EQ(whole.machines.at(0).by_threads.at(1).flops.at("fp32.vector").per_second, 2e9);
 }
 
 TEST(SideBySide, LabelsTheRecordsOfEachFile) {
