@@ -54,7 +54,15 @@ bool DecideByStatus(Comparison& row) {
     row.reason = std::move(reason);
     return true;
   };
-  if (row.contender == nullptr) return decide(Verdict::kGone, "only in BASE");
+  const auto seconds_of = [](const record::Record& record) -> std::optional<double> {
+    const auto timing = record::TimeOf(record.repetitions);
+    return timing ? std::optional(timing->median) : std::nullopt;
+  };
+  if (row.contender == nullptr) {
+    row.before.seconds = seconds_of(*row.base);
+    return decide(Verdict::kGone, "only in BASE");
+  }
+  if (row.base == nullptr) row.after.seconds = seconds_of(*row.contender);
   const Status after = row.contender->status;
   if (row.base == nullptr)
     return decide(Verdict::kNew, after == Status::kOk

@@ -78,6 +78,7 @@ struct CompareResult {
   std::optional<RerunCheck> rerun;
   bool across_machines = false;
   bool interleaved = false;  // both builds were measured interleaved, at least where unclear
+  bool of_programs = false;  // both files are profiles of programs; set by the caller
   std::map<statistics::Verdict, int> count;  // [1] number of rows
   // 0: nothing got worse. 1: a benchmark is slower or newly failed. 3: unknown, because half of the
   // benchmarks are ambiguous or insufficient, one is suspect (Judgement::is_suspect), or all moved

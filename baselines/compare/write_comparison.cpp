@@ -252,9 +252,12 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
         result.interleaved
             ? fmt::format("a quieter machine can, or a larger --budget, up to {} blocks each",
                           statistics::kLooks.back())
-        : processes ? "run both programs interleaved (dlroof run --ab)"
-                    : "run several processes (dlroof run --processes 5) or both programs "
-                      "interleaved (dlroof run --ab)"));
+        : result.of_programs ? "profile both programs when the machine is quiet; --again FILE "
+                               "checks the changes by a "
+                               "second profile of NEW"
+        : processes          ? "run both programs interleaved (dlroof run --ab)"
+                             : "run several processes (dlroof run --processes 5) or both programs "
+                               "interleaved (dlroof run --ab)"));
   const double before = WallOverCpu(result, &Comparison::base),
                after = WallOverCpu(result, &Comparison::contender);
   if (std::max(before, after) > statistics::kMinWait)

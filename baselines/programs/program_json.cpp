@@ -72,10 +72,10 @@ void Members(auto& all, TracedProgram& traced) {
 }
 void Members(auto& all, ProgramSummary& summary) {
   all(Field("log", summary.log), Field("command", summary.command),
-      Field("wall_seconds", summary.wall_seconds), Field("version", summary.version),
-      Field("runtime", summary.runtime), Field("isa", summary.isa_words),
-      Field("threads", summary.threads), Field("seconds", summary.seconds),
-      Field("covered_seconds", summary.covered_seconds),
+      Field("wall_seconds", summary.wall_seconds), Field("others_share", summary.others_share),
+      Field("version", summary.version), Field("runtime", summary.runtime),
+      Field("isa", summary.isa_words), Field("threads", summary.threads),
+      Field("seconds", summary.seconds), Field("covered_seconds", summary.covered_seconds),
       Field("creation_hits", summary.creation_hits),
       Field("creation_misses", summary.creation_misses),
       Field("creation_seconds", summary.creation_seconds), Field("lines", summary.lines),

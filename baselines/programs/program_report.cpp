@@ -213,10 +213,12 @@ std::string StepsText(const ProgramSteps& steps) {
   std::string text =
       fmt::format("{}, {}; {} each", Counted(steps.count + steps.warm_up_steps, "step"),
                   kHow[static_cast<std::size_t>(steps.from)], Counted(steps.primitives, "call"));
-  if (steps.warm_up_steps > 0) text += fmt::format("; {} of warm-up", steps.warm_up_steps);
-  if (steps.warm_up_calls > 0)
-    text += fmt::format("; before them a warm-up of {} in {} of oneDNN",
-                        Counted(steps.warm_up_calls, "call"), Time(steps.warm_up_seconds));
+  const auto calls = fmt::format("{} in {} of oneDNN", Counted(steps.warm_up_calls, "call"),
+                                 Time(steps.warm_up_seconds));
+  if (steps.warm_up_steps > 0)
+    text += fmt::format("; {} of warm-up ({})", steps.warm_up_steps, calls);
+  else if (steps.warm_up_calls > 0)
+    text += fmt::format("; before them a warm-up of {}", calls);
   return text;
 }
 
@@ -345,6 +347,15 @@ void AddTraced(const TracedProgram& traced, document::Document& document) {
 
 bool IsProgram(const record::RunFile& file) { return ProgramOf(file.context).has_value(); }
 
+std::string StepChange(const record::RunFile& base, const record::RunFile& contender) {
+  const auto before = ProgramOf(base.context), after = ProgramOf(contender.context);
+  if (!before || !after || !before->steps.median_wall_seconds || !after->steps.median_wall_seconds)
+    return "";
+  return fmt::format(
+      "a step: {} -> {} (medians of {} and {} steps)", Time(*before->steps.median_wall_seconds),
+      Time(*after->steps.median_wall_seconds), before->steps.timed, after->steps.timed);
+}
+
 Document ProgramDocument(const roofline::PlacedRun& run) {
   Document document;
   const auto summary = ProgramOf(run.file.context);
@@ -353,6 +364,14 @@ Document ProgramDocument(const roofline::PlacedRun& run) {
   const auto breakdown = BreakdownOf(uses, *summary);
   const auto moving = ZeroFlopCallsOf(uses);
   AddHead(*summary, document);
+  constexpr double kBusy = 0.05;  // [1] from this share on other programs are named
+  if (summary->others_share.value_or(0) >= kBusy)
+    Say(document,
+        "other programs took {} of this machine's CPUs meanwhile: times may be too long, those of "
+        "calls on several threads many times (profile again when the machine is quiet, or with "
+        "fewer "
+        "threads than CPUs)",
+        Percent(*summary->others_share, 1));
   AddPrimitiveAdvice(uses, document);
   if (moving.reorder_seconds >= kMuch * breakdown.seconds && moving.reorder_seconds > 0)
     document.Advise(fmt::format("reorders take {} of the time: {}",

@@ -85,6 +85,10 @@ void AddTraced(const TracedProgram& traced, document::Document& document);
 // Returns whether the run file is of a program (has context.dlroof.program).
 bool IsProgram(const record::RunFile& file);
 
+// Returns e.g. "a step: 161 ms -> 307 ms (medians of 18 and 18 steps)" for the run files of two
+// programs whose steps are timed, otherwise "".
+std::string StepChange(const record::RunFile& base, const record::RunFile& contender);
+
 // Returns the report of a program: what to try first, the time breakdown of a step, the primitives
 // with their share of its time, and the number of log lines by type. Empty for other files.
 document::Document ProgramDocument(const roofline::PlacedRun& run);

@@ -150,6 +150,7 @@ struct TracedProgram {
 struct ProgramSummary {
   std::string log, command;            // as specified by the user; the command may be empty
   std::optional<double> wall_seconds;  // [s] from start to end of the program
+  std::optional<double> others_share;  // [1] CPU time of other programs / that of all CPUs
   std::string version, runtime, isa_words;
   std::optional<int> threads;
   logs::LineCounts lines;

@@ -130,7 +130,8 @@ struct Row {
   double within_degrees = 0;
   double between = 0;  // variance of log_ratio due to noise between runs
   double between_degrees = kManyDegrees;
-  // Set if `between` is from the scatter of benchmarks of one process: its degrees of freedom.
+  // Degrees of freedom of variance(). Set if `between` is estimated from the scatter of all
+  // benchmarks about their common shift, and both runs are of one process.
   std::optional<double> scatter_degrees;
   double log_ratio = 0;  // [1] log(NEW / BASE), without common.removed
   CommonShift common;    // of the benchmark's group

@@ -69,14 +69,16 @@ std::optional<LevelPair> LevelsOf(const record::Record& base, const record::Reco
 struct BlocksShift {
   std::optional<Shift> paired;  // nullopt if there are too few blocks
   std::size_t blocks = 0;       // [1] number of blocks
-  // The difference of the levels is the shift. If the fastest windows of all blocks were compared,
-  // these are their levels. If the blocks' ratios were compared, BASE's level is 0 without error.
+  // The shift is the difference of these log levels: those of the fastest windows of all blocks. If
+  // the blocks' ratios were compared, there are no levels of times: BASE's is 0, exact, and the
+  // contender's is the log ratio with its error.
   LevelPair levels;
 };
 
 // Returns MeasureSequentialShift of the blocks' ratios or, from 20 blocks on, the shift of the
-// fastest windows (repetitions) of all blocks if its error is less than half (e.g. if other
-// programs run nearly all the time). Both allow for kLooks tests.
+// fastest windows (repetitions) of all blocks if its standard error is less than half of the
+// ratios' (e.g. if other programs run nearly all the time). Both share the allowed error among the
+// tests of kLooks (shift.h).
 BlocksShift MeasureBlocks(const record::Record& base, const record::Record& contender);
 
 }  // namespace dlroof::statistics

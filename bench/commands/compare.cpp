@@ -11,6 +11,7 @@
 
 #include "baselines/compare/write_comparison.h"
 #include "baselines/history/builds.h"
+#include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
@@ -153,6 +154,11 @@ int RunCompare(const CompareFlags& given) {
   if (now) settled = CompareAndSettle(flags, inputs, compare_new, options.min_effect);
   auto result = settled ? settled->result : compare_new(inputs.contender);
   if (inputs.rerun) supervise::Confirm(*inputs.rerun, result);
+  result.of_programs =
+      programs::IsProgram(inputs.base.file) && programs::IsProgram(inputs.contender.file);
+  if (const auto step = programs::StepChange(inputs.base.file, inputs.contender.file);
+      !step.empty() && flags.format == "table")
+    std::cout << step << '\n';
   Write(result, {result.base, inputs.contender.where, flags.all_rows}, flags.format);
   if (const auto few = compare::FewSharedText(result); !few.empty()) std::cerr << few << '\n';
   return result.exit_code;

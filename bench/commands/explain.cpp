@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 
+#include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervised_program.h"
 #include "bench/tune/tune.h"
@@ -158,6 +159,11 @@ int ExplainAll(const ExplainFlags& flags) {
   auto found = file ? std::optional(record::ReadRunFile(flags.what.front(), std::cerr))
                     : Measure(flags, outputs);
   if (!found) return InterruptCode();
+  if (programs::IsProgram(*found))
+    throw BadInput(
+        "explain: {} is a profile of a program, which has no breakdowns: explain one of "
+        "its benchmarks by its name",
+        flags.what.front());
   const auto run = roofline::PlaceRun(std::move(*found));
   int exit_code = 0;
   for (std::size_t i = 0; i < run.places.size(); ++i) {

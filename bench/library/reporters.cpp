@@ -51,7 +51,7 @@ int Run(const std::vector<std::string>& args) {
   runner::RefuseBenchmarkFlags(runner::InitializeBenchmark(program.Initialize(args, false)));
   if (program.IsSimulation()) {
     program.RunSimulated();
-    throw BadInput("this program has no such benchmark");
+    throw BadInput("this program has no benchmark of the name that was to be simulated");
   }
   program.RefuseEmptySelection();
   auto& reporters = program.reporters();
@@ -106,7 +106,9 @@ benchmark::BenchmarkReporter* FileReporter() {
 int Report() {
   auto& program = Program::Get();
   return RunProgram("dlroof", [&] {
-    if (program.IsSimulation()) throw BadInput("this program has no such benchmark");
+    // A simulated call ends the process, so the benchmark was not found.
+    if (program.IsSimulation())
+      throw BadInput("this program has no benchmark of the name that was to be simulated");
     program.session().Finish();
     document::Write(document::RunDocument(roofline::PlaceRun(program.session().file())),
                     text::TerminalColumns(), std::cout);

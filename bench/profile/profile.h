@@ -72,6 +72,7 @@ NcuRun RunNcu(gpu::NcuChoice choice, const std::vector<std::string>& metrics,
 struct ProgramFacts {
   std::optional<std::string> command;
   std::optional<double> wall_seconds;  // [s] from start to end of the program
+  std::optional<double> others_share;  // [1] CPU time of other programs / that of all CPUs
   std::optional<int> threads;          // of the library; overrides the log's number
   std::optional<int> steps;            // [1] number of equal steps; overrides the detected number
   const imports::Trace* trace = nullptr;  // of torch.profiler, with calls; may be null

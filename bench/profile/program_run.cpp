@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -21,6 +23,7 @@
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
 #include "counters/base/numbers.h"
+#include "counters/energy/energy_meter.h"
 #include "reporters/imports/import.h"
 #include "reporters/logs/primitive.h"
 #include "reporters/roofline/placed_run.h"
@@ -34,7 +37,8 @@ bool IsOnGpu(const logs::PrimitiveText& text) {
   return text.engine.find("gpu") != std::string::npos;
 }
 
-// Returns the name of dlroof's benchmark of the primitive, whose benchdnn command line is `line`, or
+// Returns the name of dlroof's benchmark of the primitive, whose benchdnn command line is `line`,
+// or
 // "" if there is none or the primitive ran on a GPU.
 std::string BenchmarkOf(const logs::Primitive& primitive, const std::string& line) {
   if (line.empty() || IsOnGpu(primitive.text)) return "";
@@ -230,11 +234,24 @@ void ReportMissingLines(const VerboseRun& run, const std::string& program, std::
         program, run.own_bytes);
 }
 
+// Returns the CPU time [s] of programs that are neither this one nor its children, since boot, or
+// nullopt if it is unknown.
+std::optional<double> CpuSecondsOfStrangers() {
+  rusage children{};
+  const auto others = energy::CpuSecondsOfOthers();
+  if (!others || getrusage(RUSAGE_CHILDREN, &children) != 0) return std::nullopt;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return *others - seconds(children.ru_utime) - seconds(children.ru_stime);
+}
+
 void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std::string& log,
                  const TorchTrace& torch, const std::optional<machine::Machine>& machine,
                  std::ostream& messages) {
   const ProgramFacts facts{.command = fmt::format("{}", fmt::join(request.command, " ")),
                            .wall_seconds = run.end.wall_seconds,
+                           .others_share = run.others_share,
                            .threads = request.threads,
                            .steps = request.steps,
                            .trace = torch.trace ? &*torch.trace : nullptr};
@@ -283,6 +300,7 @@ record::RunFile ProgramRun(const std::string& text, const std::string& log_path,
   summary.log = log_path;
   summary.command = facts.command.value_or("");
   summary.wall_seconds = facts.wall_seconds;
+  summary.others_share = facts.others_share;
   if (facts.threads) summary.threads = facts.threads;
   for (auto& primitive : summary.primitives) {
     const auto parsed = logs::ReadPrimitive(primitive.text);
@@ -301,6 +319,7 @@ record::RunFile ProgramRun(const std::string& text, const std::string& log_path,
 }
 
 int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
+  { const PartFile probe(request.output); }  // refuses a file that cannot be written
   const auto machine = MachineOf(request, messages);
   const TemporaryFolder folder;
   const auto log = request.log.value_or(folder / "onednn.log");
@@ -309,6 +328,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
   if (request.torch) variables.merge(PrepareTorchHook(HookTask::kProfile, traces));
   const auto& program = request.command.front();
   VerboseRun run;
+  const auto before = CpuSecondsOfStrangers();
   try {
     run = RunVerbose({.command = request.command,
                       .variables = variables,
@@ -319,6 +339,10 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
     Say(messages, "profile: {}", error.what());
     return ExitCodeOf(error);
   }
+  if (const auto after = CpuSecondsOfStrangers(); before && after && run.end.wall_seconds > 0)
+    run.others_share = std::clamp((*after - *before) / run.end.wall_seconds /
+                                      static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)),
+                                  0.0, 1.0);
   ReportEnd(run, program, messages);
   try {
     if (!run.log_complete) throw BadInput("{}: not all could be written (disk full?)", log);

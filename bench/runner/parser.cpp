@@ -15,12 +15,24 @@
 namespace dlroof::runner {
 namespace {
 
+// Returns a check of numbers from 0 on, 0 itself included or not; `name` is shown in the help.
+CLI::Validator NumberCheck(bool allows_zero, const std::string& name) {
+  const auto check = [allows_zero](const std::string& text) -> std::string {
+    double number = 0;
+    if (CLI::detail::lexical_cast(text, number) && (number > 0 || (allows_zero && number == 0)))
+      return "";
+    return fmt::format("expected a number {} 0, not '{}'", allows_zero ? "of at least" : "above",
+                       text);
+  };
+  return {check, name};
+}
+
 void SetLimits(const Option& option, CLI::Option& added) {
   const auto& limits = option.rules.limits;
   const bool real = std::holds_alternative<double*>(option.target) ||
                     std::holds_alternative<std::optional<double>*>(option.target);
-  if (std::holds_alternative<AboveZero>(limits)) added.check(CLI::PositiveNumber);
-  if (std::holds_alternative<AtLeastZero>(limits)) added.check(CLI::NonNegativeNumber);
+  if (std::holds_alternative<AboveZero>(limits)) added.check(NumberCheck(false, "POSITIVE"));
+  if (std::holds_alternative<AtLeastZero>(limits)) added.check(NumberCheck(true, "NONNEGATIVE"));
   const auto* range = std::get_if<Range>(&limits);
   if (range == nullptr) return;
   if (real)

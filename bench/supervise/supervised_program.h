@@ -18,10 +18,9 @@
 #include "counters/base/process.h"
 #include "reporters/roofline/placed_run.h"
 
-namespace dlroof::supervise {
-
 // The journal of a supervised run: the request and every result, one JSON line each. A killed run
-// resumes from its journal. Also merges the run files of single processes.
+// resumes from its journal. MergedRun joins the run files of single processes.
+namespace dlroof::supervise {
 
 // A benchmark, by its names in the output of the programs' --benchmark_list_tests.
 struct ListedPair {

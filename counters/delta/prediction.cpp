@@ -293,7 +293,7 @@ Planned PlanOf(const ConvQuestion& question, const GpuSpec& gpu) {
     if (question.known_kernel_only) RequireKnownTaps(planned.layer, *tiling);
     planned.plan = PlanTile(planned.layer, gpu, *tiling, SlicesOf(planned.layer, engine, *tiling));
   } else if (question.known_kernel_only) {
-    throw BadInput("the tile is unknown: neither the call's engine nor a kernel's name states it");
+    throw BadInput("neither cuDNN's engine nor the kernel's name tells the kernel's tile");
   } else {
     planned.plan = PlanTile(planned.layer, gpu);
     planned.tile_from = "rule";

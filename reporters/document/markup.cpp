@@ -74,7 +74,7 @@ struct MarkdownBlock {
     out << '\n';
     for (const auto& note : block.notes) out << '\n' << MarkdownText(note) << '\n';
   }
-  void operator()(const auto&) const {}  // bars and strips
+  void operator()(const auto&) const {}  // a Bar or Strip has no form here
 };
 
 struct HtmlBlock {

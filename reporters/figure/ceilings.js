@@ -141,7 +141,7 @@ dlroof.addFacts = (parent, machine) => {
 dlroof.addFactList = (parent, entries) => {
   if (entries.length === 0) return;
   const details = dlroof.add(parent, 'details', 'printed');
-  dlroof.add(details, 'summary', '', `${entries.length} facts about this machine and its measurement`);
+  dlroof.add(details, 'summary', '', `${entries.length} fact${entries.length === 1 ? '' : 's'} about this machine and its measurement`);
   const list = dlroof.add(details, 'dl', 'pairs');
   for (const [key, text] of entries) dlroof.pair(list, key, dlroof.text(text));
 };

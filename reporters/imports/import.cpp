@@ -225,8 +225,25 @@ bool ReadField(std::string_view column, const text::CsvField& field, text::Decim
   return true;
 }
 
+// Throws BadInput for a column of FLOPs or bytes whose pipe or level is unknown: without it the
+// rows would be placed by the rest of their work.
+void CheckWorkColumn(const text::CsvField& field, const std::string& where) {
+  const std::string_view column = field.text;
+  const bool pipe = column.starts_with(kFlops) && !IsPipeKey(column.substr(kFlops.size()));
+  const bool level = column.starts_with(kBytes) && !LevelFromKey(column.substr(kBytes.size()));
+  if (!pipe && !level) return;
+  std::vector<std::string_view> levels;
+  for (const auto known : AllLevels()) levels.push_back(Key(known));
+  throw BadInput(
+      "{}: column '{}': expected {}", text::PlaceOf(field, where), text::Printable(column),
+      pipe ? fmt::format("{}<type>.<unit> with a type of {} and a unit of {}", kFlops,
+                         fmt::join(AllPipeTypes(), " "), fmt::join(AllPipeUnits(), " "))
+           : fmt::format("{}<level> with a level of {}", kBytes, fmt::join(levels, " ")));
+}
+
 void CheckHeader(const text::CsvRow& header, const std::string& where) {
   std::map<std::string, int> seen;
+  for (const text::CsvField& field : header) CheckWorkColumn(field, where);
   for (const text::CsvField& field : header)
     if (++seen[field.text] > 1)
       throw BadInput("{}: column '{}' is there twice", text::PlaceOf(field, where),

@@ -65,9 +65,9 @@ std::string BoundClause(const TimePoint& time, bool in_graph) {
 std::string_view NextWithoutEvidence(const TimePoint& time, const record::Record& record) {
   if (time.bound == Bound::kOverhead) return "put more work into one call (batch, fused layers)";
   if (time.times_over_roof >= kAtItsRoof)
-    return !record.op.empty() ? "dlroof explain measures where its time goes"
-                              : "a profiler (perf, VTune, Nsight Compute) shows where its "
-                                "time goes";
+    return !record.op.empty()       ? "dlroof explain measures where its time goes"
+           : record.device == "gpu" ? "Nsight Compute shows where its time goes"
+                                    : "a profiler (perf, VTune) shows where its time goes";
   if (time.at_least)
     return "that roof is not validated: measure it again when the machine is quiet (dlroof machine "
            "--remeasure)";

@@ -124,6 +124,12 @@ def test_each_case_is_a_sentence(command, expected):
     verify(run(command), expected)
 
 
+def test_no_program_runs_whose_file_cannot_be_written():
+    for flags in ("", "--gpu"):
+        verify(run(f"dlroof profile {flags} --machine none -o none/x.json -- touch ran"), [bad_input, says("none/x.json.*No such file")])
+        assert not Path("ran").exists()
+
+
 def test_a_value_that_is_set_stays_and_is_named():
     verify(run(PROFILE, ONEDNN_VERBOSE="1"), [exits(0), says("ONEDNN_VERBOSE=1 is set already")])
     verify(run(PROFILE, ONEDNN_VERBOSE="0"), [exits(0), says("ONEDNN_VERBOSE=0 is set already"), says("no line of oneDNN")])

@@ -36,11 +36,11 @@ class FakeGpuBench : public gpu_ceilings::GpuBench {
   // Faults, each by the row's key.
   std::map<std::string, double> speed;  // a factor on the rate
   std::map<std::string, std::string> unsupported, broken;
-  std::string wrong_result;                               // this row leaves wrong bytes
-  std::string dead_loop;                                  // this row takes no time
-  std::string idle_sms;                                   // this row runs on half of the SMs
-  std::function<double(int run)> clock_factor;            // factor on the clock, from the number of the run
-  std::function<double(double seconds)> heat;             // factor on the rate, from the time so far [s]
+  std::string wrong_result;                     // this row leaves wrong bytes
+  std::string dead_loop;                        // this row takes no time
+  std::string idle_sms;                         // this row runs on half of the SMs
+  std::function<double(int run)> clock_factor;  // factor on the clock, from the number of the run
+  std::function<double(double seconds)> heat;   // factor on the rate, from the time so far [s]
   std::function<std::uint64_t(int run)> throttle;         // NVML's throttle reasons (bits)
   std::function<double(std::int64_t times)> launch_time;  // instead of times * launch_seconds
 

@@ -5,9 +5,9 @@
 
 namespace dlroof::fakes {
 
-// Returns `why` and a warning to readers of a log.
+// Returns the text with which a test skips itself.
 inline std::string NeedsGpu(const std::string& why) {
-  return why + " (this test has never run on hardware)";
+  return why + " (ci/gpu_check.sh runs this test where there is a GPU)";
 }
 
 }  // namespace dlroof::fakes

@@ -262,7 +262,7 @@ TEST(ParseSize, TakesDecimalUnits) {
     EXPECT_THROW(ParseSize("--limit", bad), BadInput) << bad;
 }
 
-// Writes a program (a script) of this size [byte].
+// Writes a file of this size [byte] that stands for a program (without libraries, as a script).
 std::string WriteProgram(const TemporaryFolder& folder, const std::string& name, char fill,
                          std::size_t bytes) {
   const auto path = folder / name;

@@ -68,6 +68,40 @@ std::string ReportOf(double step_seconds) {
   return out.str();
 }
 
+// A program of 20 steps of 41 calls, of which the first is warm-up.
+record::RunFile TwentySteps(double step_seconds, double others_share) {
+  ProgramSummary summary;
+  summary.steps = {.from = StepsFrom::kFound,
+                   .count = 19,
+                   .primitives = 41,
+                   .warm_up_calls = 41,
+                   .warm_up_seconds = 0.56,
+                   .warm_up_steps = 1,
+                   .timed = 18,
+                   .median_wall_seconds = step_seconds};
+  summary.others_share = others_share;
+  auto run = fakes::RunOf("", {fakes::Measured("n1", 2)}).file;
+  run.context["dlroof"]["program"] = ToJson(summary);
+  return run;
+}
+
+TEST(ProgramDocument, CountsStepsOfTheWarmUpOnceAndNamesOtherPrograms) {
+  std::ostringstream out;
+  WriteProgram(roofline::PlaceRun(TwentySteps(0.161, 0.43)), 0, out);
+  EXPECT_THAT(out.str(), HasSubstr("20 steps, found as the period"));
+  EXPECT_THAT(out.str(), HasSubstr("41 calls each; 1 of warm-up (41 calls in 560 ms of oneDNN)"));
+  EXPECT_THAT(out.str(), HasSubstr("other programs took 43.0 % of this machine's CPUs meanwhile"));
+  out.str("");
+  WriteProgram(roofline::PlaceRun(TwentySteps(0.161, 0.04)), 0, out);
+  EXPECT_THAT(out.str(), Not(HasSubstr("other programs")));
+}
+
+TEST(StepChange, ComparesTheMedianStepsOfTwoPrograms) {
+  EXPECT_EQ(StepChange(TwentySteps(0.161, 0), TwentySteps(0.307, 0)),
+            "a step: 161 ms -> 307 ms (medians of 18 and 18 steps)");
+  EXPECT_EQ(StepChange(TwentySteps(0.161, 0), {}), "");
+}
+
 TEST(ProgramDocument, APrimitiveWhoseCallsScatterIsMarkedAndGivesNoAdvice) {
   EXPECT_THAT(ReportOf(252), HasSubstr("the time that its arithmetic roof"));
   EXPECT_THAT(ReportOf(252), Not(HasSubstr("~252 s")));

@@ -230,7 +230,8 @@ TEST(DeltaModel, WhatItDoesNotCoverOrKnowHasAReasonAndNoBytes) {
                                 "engine 62 (tile_size 0, tilek 1, tile_cga_m 4, tile_cga_n 1)"}) {
     const auto none = OnH200("f16", algorithm);
     EXPECT_TRUE(none.bytes.empty()) << algorithm;
-    EXPECT_THAT(none.how, HasSubstr("neither its engine nor a kernel's name says which tile"))
+    EXPECT_THAT(none.how,
+                HasSubstr("neither cuDNN's engine nor the kernel's name tells the kernel's tile"))
         << algorithm;
   }
   const auto half = OnH200("f16", "sm80_xmma_fprop_implicit_gemm_f16f16_tilesize128x128x32_stage4");

@@ -107,6 +107,14 @@ TEST(Run, RefusesWhatBreaksARule) {
   }
 }
 
+TEST(Run, NamesTheNumbersThatAFlagTakes) {
+  Example example;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(example.Run({"measure", "a", "--budget=-1"}), 2);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("--budget: expected a number of at least 0, not '-1'"));
+}
+
 TEST(Run, PrintsHelpAndTheVersion) {
   Example example;
   testing::internal::CaptureStdout();

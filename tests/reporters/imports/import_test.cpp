@@ -64,6 +64,14 @@ TEST(ImportOwnCsv, RowsOfOneNameAreRepetitionsAndEveryErrorHasItsPlace) {
   EXPECT_FALSE(second.launches.has_value());
   EXPECT_THAT(imported.remarks,
               ElementsAre("import_small.csv: column 'comment' is not known and left out"));
+  EXPECT_THAT(
+      Refusal(ImportOwnCsv, "name,seconds,flops_fp16.tensor\n"),
+      StartsWith("x.csv:1: column 14: column 'flops_fp16.tensor': expected flops_<type>.<unit> "
+                 "with a type of fp64 "));
+  EXPECT_EQ(
+      Refusal(ImportOwnCsv, "name,seconds,bytes_hbm\n"),
+      "x.csv:1: column 14: column 'bytes_hbm': expected bytes_<level> with a level of l1 l2 l3 "
+      "dram host");
   const std::string head = "name,seconds,flops_fp32.vector\n";
   EXPECT_EQ(Refusal(ImportOwnCsv, head + "a,1,-5\n"),
             "x.csv:2: column 5: expected at least 0, got -5");

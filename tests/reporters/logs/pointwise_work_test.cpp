@@ -362,7 +362,7 @@ TEST(WorkOfPostOps, IsWorkedByHand) {
 // One step of one unit of each cell, by the formulas in primitive_work.cpp.
 void ForwardUnit(const std::string& cell) {
   Tally x, s, b, state;
-  const auto gate = [&] { return Function(x + b); };  // products add into each other
+  const auto gate = [&] { return Function(x + b); };  // W x + R h is summed by the products
   if (cell == "vanilla_rnn") {
     (void)gate();
   } else if (cell == "vanilla_lstm") {
