@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 92_700,
-    "lines of C++ of tests": 43_920,
-    "lines of scripts": 14_160,
+    "lines of C++ without tests": 91_220,
+    "lines of C++ of tests": 43_280,
+    "lines of scripts": 14_170,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 55,
-    "files": 1_110,
+    "files": 1_100,
     "lines in the table of commands and flags": 230,
 }
 # What an operator's folder for a library may have; older folders may keep what they have.

@@ -22,7 +22,8 @@ namespace dlroof::imports {
 namespace {
 
 using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Pair,
-    testing::UnorderedElementsAre, testing::Contains, testing::Field, testing::AllOf;
+    testing::StartsWith, testing::UnorderedElementsAre, testing::Contains, testing::Field,
+    testing::AllOf;
 
 const Work& Measured(const record::Record& record) { return record.work.at(Provenance::kMeasured); }
 
