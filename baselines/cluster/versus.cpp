@@ -311,7 +311,7 @@ bool IsFallback(const roofline::Placed& placed) {
 }
 
 Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOptions& options) {
-  record::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context, false);
+  record::CheckConventions(a.where, a.run.file, b.where, b.run.file, false);
   const auto key_of = [&](const record::Record& record) {
     return KeyOfType(record, options.best_type ? "best" : ComparedType(record),
                      options.is_implementation_option);
@@ -337,7 +337,7 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
     return record::CountFlopsAlike(a.run.file.context, b.run.file.context,
                                    a.run.file.records[row.a.record].op);
   });
-  if (!alike) record::CheckConventions(a.where, a.run.file.context, b.where, b.run.file.context);
+  if (!alike) record::CheckConventions(a.where, a.run.file, b.where, b.run.file);
   std::ranges::sort(versus.rows, {}, [](const VersusRow& row) { return row.a.record; });
   versus.totals = TotalsOf(a, b, versus.rows);
   if (options.prices != nullptr) {

@@ -124,8 +124,9 @@ std::string FindingsText(const Cluster& cluster) {
     return fmt::format("fewer than {} nodes of a kind are too few to tell which one is slow",
                        kMinJudgedNodes);
   if (std::ranges::none_of(cluster.findings, is_of_times))
-    return fmt::format("no node is more than {:g} % slower than the median node",
-                       100 * kSlowEffect);
+    return fmt::format(
+        "no node is more than {:g} % slower than the median node in most of its benchmarks",
+        100 * kSlowEffect);
   if (std::ranges::count(cluster.findings, NodeVerdict::kSuspect, &Finding::verdict) > 0)
     return "a suspect was slow in one visit, which may be chance: `dlroof cluster script --revisit "
            "FILE` visits suspects again";

@@ -383,6 +383,9 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
         "the run has no FLOPs and bytes of the call, or no roof for its type");
   if (any([](const auto& row) { return row.nodes_of_a.noisy; }))
     notes.emplace_back(record::kEstimateMeaning);
+  notes.emplace_back(
+      "95 %: by the scatter within these runs; other processes and hours can differ by more (give "
+      "several runs of a side, separated by commas: the faster time counts)");
   if (any([](const auto& row) { return !row.nodes_of_a.ci95; }))
     notes.emplace_back("without 95 %: one of the two times has no interval (too few repetitions)");
   std::set<std::string> incomplete;

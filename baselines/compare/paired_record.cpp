@@ -36,8 +36,7 @@ void CheckFormat(const NamedRun& base, const NamedRun& contender, bool across_ma
                              kNames[a.is_null() ? 1 : 0], kNames[b.is_null() ? 1 : 0]);
   }
   record::CheckMember(base.where, contender.where, a, b, "schema", "the schema");
-  record::CheckConventions(base.where, base.file.context, contender.where, contender.file.context,
-                           across_machines);
+  record::CheckConventions(base.where, base.file, contender.where, contender.file, across_machines);
 }
 
 std::string FirstOf(const record::RunFile& file) {

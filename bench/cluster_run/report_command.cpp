@@ -17,6 +17,7 @@
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
+#include "counters/base/keys.h"
 #include "reporters/figure/outputs.h"
 #include "reporters/text/text.h"
 
@@ -166,6 +167,9 @@ int RunGather(const GatherFlags& flags) {
   if (!std::filesystem::is_directory(folder.path() / "nodes"))
     throw BadInput("{}: expected the folder of `dlroof cluster node --out`, which has 'nodes'",
                    flags.folder);
+  RefuseInputs({flags.output}, VectorOf<std::string>(folder.NodeFiles(), [](const auto& file) {
+                 return file.string();
+               }));
   auto summaries = ReadAll(folder);
   auto asked = folder.Asked();
   LeaveOut(flags, summaries, asked);
@@ -242,7 +246,7 @@ bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
 int ReportCluster(const ClusterReportFlags& flags) {
   const figure::Outputs<cluster::Cluster, cluster::NodeEffects> outputs(
       {{"html", PageOf}, {"md", TextOf}, {"csv", TextOf}}, ScriptOf);
-  outputs.Check(flags.outputs);
+  outputs.Check(flags.outputs, {flags.file});
   auto cluster = cluster::ReadClusterFile(flags.file);
   const auto effects = cluster::MakeNodeEffects(cluster);
   document::Write(cluster::ClusterDocument(cluster, effects, flags.verbose),

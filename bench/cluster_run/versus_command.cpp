@@ -65,12 +65,18 @@ std::optional<int> DevicesPerNode(const record::RunFile& file) {
   return std::nullopt;
 }
 
+std::vector<std::string> PathsIn(const std::string& list) {
+  std::vector<std::string> paths;
+  std::istringstream in(list);
+  for (std::string path; std::getline(in, path, ',');) paths.push_back(path);
+  return paths;
+}
+
 // Reads the run files of one cluster. `devices` is the user's number of devices per node.
 cluster::VersusCluster ReadCluster(const std::string& paths, std::optional<int> devices,
                                    const cluster::Prices* prices, cluster::CallTime times) {
   std::vector<std::pair<std::string, record::RunFile>> files;
-  std::istringstream list(paths);
-  for (std::string path; std::getline(list, path, ',');)
+  for (const auto& path : PathsIn(paths))
     files.emplace_back(path, record::ReadRunFile(path, std::cerr));
   if (files.empty()) throw BadInput("cluster versus: expected a run file, not ''");
   auto joined =
@@ -78,9 +84,13 @@ cluster::VersusCluster ReadCluster(const std::string& paths, std::optional<int> 
   cluster::UseTimes(times, joined);
   auto known = devices ? devices : DevicesPerNode(joined);
   const auto node_times = cluster::EstimatesIn(joined.context);
-  if (!known && prices != nullptr && !joined.machines.empty())
-    if (const auto* price = cluster::PriceOf(*prices, joined.machines.front()))
-      known = price->devices;
+  if (prices != nullptr && !joined.machines.empty())
+    if (const auto* price = cluster::PriceOf(*prices, joined.machines.front())) {
+      if (devices && price->devices && devices != price->devices)
+        throw BadInput("--devices: {} devices in a node of '{}', but the file of prices says {}",
+                       *devices, price->name, *price->devices);
+      if (!known) known = price->devices;
+    }
   return {.where = paths,
           .run = roofline::PlaceRun(std::move(joined)),
           .devices = known.value_or(1),
@@ -124,7 +134,9 @@ int RunVersus(const VersusFlags& flags) {
   const figure::Outputs<cluster::VersusReport> outputs(
       {{"html", VersusPage}, {"md", VersusText}, {"csv", VersusText}, {"json", VersusText}},
       VersusScript);
-  outputs.Check(flags.outputs);
+  auto inputs = PathsIn(flags.a + ',' + flags.b);
+  if (flags.prices) inputs.push_back(*flags.prices);
+  outputs.Check(flags.outputs, inputs);
   if (!flags.devices.empty() && flags.devices.size() != 2)
     throw BadInput("--devices: expected two numbers, for A and B, such as 1,8");
   std::optional<cluster::Prices> prices;

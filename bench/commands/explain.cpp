@@ -150,7 +150,7 @@ constexpr std::string_view kLeftOut =
 
 int ExplainAll(const ExplainFlags& flags) {
   const figure::Outputs<roofline::PlacedRun> writers({{"json", RunJson}}, figure::BreakdownScript);
-  writers.Check(flags.outputs);
+  writers.Check(flags.outputs, flags.what);
   auto outputs = flags.outputs;
   const bool file =
       flags.what.size() == 1 && std::filesystem::exists(InputPath(flags.what.front()));

@@ -108,6 +108,7 @@ void PlaceRates(const ImportFlags& flags, const std::string& text, std::string_v
 }
 
 int Import(const ImportFlags& flags) {
+  if (flags.output) RefuseInputs({*flags.output}, {flags.file});
   const auto text = text::ReadUnpacked(flags.file, "measurements");
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw BadInput(flags.file + ": empty file, expected measurements");

@@ -133,7 +133,9 @@ void Filter(const std::string& pattern, const std::string& path, record::RunFile
 int Report(const ReportFlags& flags) {
   const figure::Outputs<roofline::PlacedRun, figure::FigureOptions> outputs(
       {{"html", RunPage}, {"json", RunJson}}, RunScript);
-  outputs.Check(flags.outputs);
+  auto inputs = flags.files;
+  if (flags.before) inputs.push_back(*flags.before);
+  outputs.Check(flags.outputs, inputs);
   const auto view = ViewOf(flags);
   std::vector<std::pair<std::string, record::RunFile>> files;
   for (const auto& path : flags.files)

@@ -200,7 +200,7 @@ int AddMissing(const roofline::PlacedRun& run, document::Document& document) {
 int ShowTrajectories(const TrajectoryFlags& flags) {
   const figure::Outputs<roofline::PlacedRun, List> outputs(
       {{"html", TrajectoryPage}, {"json", TrajectoryJson}}, TrajectoryScript);
-  outputs.Check(flags.outputs);
+  outputs.Check(flags.outputs, flags.what);
   const auto& first = flags.what.front();
   const bool files = std::filesystem::exists(InputPath(first)) || first.ends_with(".json");
   const auto found = files ? RunOfFiles(flags) : MeasuredRun(flags);

@@ -257,6 +257,14 @@ std::string ReadFile(const fs::path& path, std::string_view expected, std::uintm
   return text;
 }
 
+void RefuseInputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
+  std::error_code error;
+  for (const auto& output : outputs)
+    for (const auto& input : inputs)
+      if (std::filesystem::equivalent(output, input, error))
+        throw BadInput("-o {}: this file is read, too; expected another one", output);
+}
+
 std::string ReadFileIfAny(const fs::path& path) {
   std::string text;
   std::error_code none;

@@ -78,6 +78,10 @@ inline constexpr std::uintmax_t kMaxReadBytes = std::uintmax_t{4} << 30;
 std::string ReadFile(const std::filesystem::path& path, std::string_view expected,
                      std::uintmax_t most_bytes = kMaxReadBytes);
 
+// Throws BadInput if an output is one of the inputs, which would be lost. Missing files are
+// ignored.
+void RefuseInputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
+
 // Returns all bytes of a regular file, or an empty string if there is none or it cannot be read.
 std::string ReadFileIfAny(const std::filesystem::path& path);
 

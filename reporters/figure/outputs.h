@@ -28,9 +28,11 @@ class Outputs {
       });
   }
 
-  // Throws BadInput for a path with an unknown extension.
-  void Check(const std::vector<std::string>& paths) const {
+  // Throws BadInput for a path with an unknown extension, and for one of the `inputs`.
+  void Check(const std::vector<std::string>& paths,
+             const std::vector<std::string>& inputs = {}) const {
     for (const auto& path : paths) TextOf(path);
+    RefuseInputs(paths, inputs);
   }
   // Writes the files. Throws BadInput as Check does, and if a text or a file cannot be written.
   void Write(const std::vector<std::string>& paths, const Of&... of) const {

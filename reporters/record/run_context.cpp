@@ -176,14 +176,18 @@ void CheckMember(const std::string& base, const std::string& contender, const js
     RefuseDifference(base, contender, what, Quoted(a), Quoted(b));
 }
 
-void CheckConventions(const std::string& base_where, const json& base,
-                      const std::string& contender_where, const json& contender, bool of_flops) {
-  const auto& conventions = ConventionsOf(base);
+void CheckConventions(const std::string& base_where, const RunFile& base,
+                      const std::string& contender_where, const RunFile& contender, bool of_flops) {
+  const auto& conventions = ConventionsOf(base.context);
   if (!conventions.is_object()) return;
+  const auto has_gpu = [](const RunFile& run) {
+    return std::ranges::find(run.records, "gpu", &Record::device) != run.records.end();
+  };
+  const bool of_gpu = has_gpu(base) && has_gpu(contender);
   for (const auto& item : conventions.items())
-    if (of_flops || !IsOfFlops(item.key()))
-      CheckMember(base_where, contender_where, conventions, ConventionsOf(contender), item.key(),
-                  "the convention " + item.key());
+    if ((of_flops || !IsOfFlops(item.key())) && (of_gpu || !item.key().starts_with("gpu.")))
+      CheckMember(base_where, contender_where, conventions, ConventionsOf(contender.context),
+                  item.key(), "the convention " + item.key());
 }
 
 std::vector<std::string> OtherFlopConventions(const json& base, const json& contender) {

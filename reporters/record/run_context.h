@@ -28,10 +28,10 @@ void CheckMember(const std::string& base, const std::string& contender,
                  const nlohmann::json& in_base, const nlohmann::json& in_contender,
                  const std::string& key, const std::string& what);
 
-// Throws BadInput if a convention has different values in the two contexts. Without `of_flops`
-// ignores the conventions of counting FLOPs.
-void CheckConventions(const std::string& base_where, const nlohmann::json& base,
-                      const std::string& contender_where, const nlohmann::json& contender,
+// Throws BadInput if a convention has different values in the two runs. Conventions of GPU calls
+// ("gpu.") count only if both have such calls, those of counting FLOPs only with `of_flops`.
+void CheckConventions(const std::string& base_where, const RunFile& base,
+                      const std::string& contender_where, const RunFile& contender,
                       bool of_flops = true);
 
 // Returns the names of the conventions of counting FLOPs, e.g. "flops.conv2d", whose values differ

@@ -77,12 +77,22 @@ def test_every_row_of_the_study_is_as_its_script_computes_it():
         holds("v.json", lambda v: len(v["rows"]) == 10 and not any("nodes_ci95" in row for row in v["rows"])),
     ),
     ("unknown output", f"{VERSUS} -o v.txt", bad_input, says("-o v.txt: unknown extension")),
+    (
+        "devices of the prices' file",
+        f"{VERSUS} --prices devices.json --devices=1,4",
+        bad_input,
+        says("--devices: 4 devices in a node of 'Tesla V100', but the file of prices says 8$"),
+    ),
+    ("an input as output", "dlroof cluster versus cpu.json cpu.json -o cpu.json", bad_input, says("-o cpu.json: this file is read, too")),
     ("one number of devices", f"{VERSUS} --devices=8", bad_input, says("--devices: expected two numbers")),
     ("unknown suite", f"{VERSUS} --suite resnet51", bad_input, says("--suite.*resnet51")),
     ("no such file", f"dlroof cluster versus {CPU} gone.json", bad_input, says("gone.json")),
     ("nothing in common", f"dlroof cluster versus {CPU} {ROOT}/baselines/studies/v100_published/lstm.json.gz", bad_input, says("have no operator in common")),
 )
 def test_versus(command, expected):
+    prices = {"currency": "USD", "kinds": [{"match": {"name": "Tesla V100"}, "devices": 8, "per_node_hour": 9}]}
+    Path("devices.json").write_text(json.dumps(prices))
+    Path("cpu.json").write_bytes(CPU.read_bytes())
     verify(run(command), expected)
 
 

@@ -125,7 +125,7 @@ TEST(HostileFiles, Benchdnn) {
 
 TEST(HostileFiles, RunFilesAndMachineFiles) {
   const Reader read = [](const std::string& text) {
-    EXPECT_FALSE(roofline::ToJson(fakes::ParsedRun(text)).dump().empty());
+    EXPECT_FALSE(roofline::ToJson(fakes::ParsedRun(text, "hostile")).dump().empty());
   };
   Try("run_small.json", read, 60);
   Try("v100_gpu_run.json", read, 200);
