@@ -286,8 +286,10 @@ TEST(LstmReferenceBackend, WorksOnTheListedMemoryInEveryCall) {
     return std::vector<char>(begin, begin + region.bytes);
   };
   for (const auto& region : call.memory) before.push_back(bytes(region));
-  // The last nine are the gradients by source, states and both layers' input, state and bias.
-  for (auto region = call.memory.end() - 9; region != call.memory.end(); ++region)
+  // The last nine before the weights are the gradients by source, states and both layers' input,
+  // state and bias.
+  const auto weights = std::ranges::find(call.memory, true, &workload::MemoryRegion::weights);
+  for (auto region = weights - 9; region != weights; ++region)
     std::memset(const_cast<void*>(region->begin), 0x55, region->bytes);
   call.run();
   for (size_t k = 0; k < before.size(); ++k) EXPECT_EQ(bytes(call.memory[k]), before[k]) << k;
