@@ -276,7 +276,7 @@ std::optional<std::string> FpmathOf(const BenchmarkName& name);
 // Returns a Backend::read that checks the name with `read` and leaves the workload empty.
 template <class Read>
 auto CheckedWorkload(Read read) {
-  return [read](const BenchmarkName& name) {
+  return [read = std::move(read)](const BenchmarkName& name) {
     read(name);
     return Workload();
   };
