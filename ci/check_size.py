@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 91_220,
+    "lines of C++ without tests": 91_260,
     "lines of C++ of tests": 43_280,
-    "lines of scripts": 14_170,
+    "lines of scripts": 14_180,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 55,
