@@ -253,8 +253,7 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
             ? fmt::format("a quieter machine can, or a larger --budget, up to {} blocks each",
                           statistics::kLooks.back())
         : result.of_programs ? "profile both programs when the machine is quiet; --again FILE "
-                               "checks the changes by a "
-                               "second profile of NEW"
+                               "checks the changes by a second profile of NEW"
         : processes          ? "run both programs interleaved (dlroof run --ab)"
                              : "run several processes (dlroof run --processes 5) or both programs "
                                "interleaved (dlroof run --ab)"));

@@ -271,8 +271,8 @@ std::string CommentOf(const Report& report);
 std::string AnnotationsOf(const Report& report);
 
 // Returns the command that finds the commit after `before`, up to `after`, that changed the
-// benchmark, or "" if a commit would be read as an option. With Report::own_program the command has
-// the placeholders BUILD COMMAND and PATH, which the user must replace.
+// benchmark, or "" if a commit would be read as an option. With Report::own_program the user must
+// write the build command and the program's path for the words BUILD COMMAND and PATH in it.
 std::string BisectCommand(std::string_view before, std::string_view after, std::string_view name,
                           bool own_program);
 

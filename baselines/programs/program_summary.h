@@ -150,7 +150,8 @@ struct TracedProgram {
 struct ProgramSummary {
   std::string log, command;            // as specified by the user; the command may be empty
   std::optional<double> wall_seconds;  // [s] from start to end of the program
-  std::optional<double> others_share;  // [1] CPU time of other programs / that of all CPUs
+  // [1] Part of this machine's CPU time that other programs used while the program ran.
+  std::optional<double> others_share;
   std::string version, runtime, isa_words;
   std::optional<int> threads;
   logs::LineCounts lines;

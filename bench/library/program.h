@@ -89,7 +89,7 @@ class Program {
   std::unique_ptr<runner::Runner> runner_;
   std::unique_ptr<runner::RunReporters> reporters_;
 
-  // Name of the benchmark of which this process counts one call under valgrind.
+  // Set if this process runs under valgrind, which counts one call: that call's benchmark.
   std::optional<std::string> simulated_;
   std::vector<std::string> names_;  // the selected benchmarks, as Google Benchmark lists them
   std::set<std::pair<std::int64_t, std::int64_t>> ended_;  // (family, instance) indices

@@ -44,8 +44,9 @@ struct GpuProfileRequest {
   ProfileRequest program;                   // `log`, `threads` and `pipe` are ignored
   std::optional<std::string> trace_folder;  // folder for trace files; absent: they are deleted
   std::optional<std::string> stored_trace;  // folder of trace files to report, without a run
-  std::optional<double> budget_seconds;     // [s] limit for counting; 0: no counting
-  std::optional<std::string> chip;          // "GH100"; absent: detected
+  // [s] Time limit for counting kernels, kCountingSeconds by default. With 0 none is counted.
+  std::optional<double> budget_seconds;
+  std::optional<std::string> chip;  // "GH100"; absent: detected
 };
 
 // Runs a program and traces its work on GPUs, or reports a stored trace. Returns the program's exit
@@ -72,9 +73,10 @@ NcuRun RunNcu(gpu::NcuChoice choice, const std::vector<std::string>& metrics,
 struct ProgramFacts {
   std::optional<std::string> command;
   std::optional<double> wall_seconds;  // [s] from start to end of the program
-  std::optional<double> others_share;  // [1] CPU time of other programs / that of all CPUs
-  std::optional<int> threads;          // of the library; overrides the log's number
-  std::optional<int> steps;            // [1] number of equal steps; overrides the detected number
+  // [1] Part of this machine's CPU time that other programs used while the program ran.
+  std::optional<double> others_share;
+  std::optional<int> threads;  // of the library; overrides the log's number
+  std::optional<int> steps;    // [1] number of equal steps; overrides the detected number
   const imports::Trace* trace = nullptr;  // of torch.profiler, with calls; may be null
 };
 

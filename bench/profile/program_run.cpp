@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,9 +36,8 @@ bool IsOnGpu(const logs::PrimitiveText& text) {
   return text.engine.find("gpu") != std::string::npos;
 }
 
-// Returns the name of dlroof's benchmark of the primitive, whose benchdnn command line is `line`,
-// or
-// "" if there is none or the primitive ran on a GPU.
+// Returns the name of dlroof's benchmark of the primitive, or "" if there is none or the primitive
+// ran on a GPU. `line` is benchdnn's command line for the primitive.
 std::string BenchmarkOf(const logs::Primitive& primitive, const std::string& line) {
   if (line.empty() || IsOnGpu(primitive.text)) return "";
   try {
@@ -234,18 +232,6 @@ void ReportMissingLines(const VerboseRun& run, const std::string& program, std::
         program, run.own_bytes);
 }
 
-// Returns the CPU time [s] of programs that are neither this one nor its children, since boot, or
-// nullopt if it is unknown.
-std::optional<double> CpuSecondsOfStrangers() {
-  rusage children{};
-  const auto others = energy::CpuSecondsOfOthers();
-  if (!others || getrusage(RUSAGE_CHILDREN, &children) != 0) return std::nullopt;
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return *others - seconds(children.ru_utime) - seconds(children.ru_stime);
-}
-
 void WriteReport(const ProfileRequest& request, const VerboseRun& run, const std::string& log,
                  const TorchTrace& torch, const std::optional<machine::Machine>& machine,
                  std::ostream& messages) {
@@ -328,7 +314,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
   if (request.torch) variables.merge(PrepareTorchHook(HookTask::kProfile, traces));
   const auto& program = request.command.front();
   VerboseRun run;
-  const auto before = CpuSecondsOfStrangers();
+  const auto before = energy::CpuSecondsOfOthers();
   try {
     run = RunVerbose({.command = request.command,
                       .variables = variables,
@@ -339,7 +325,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
     Say(messages, "profile: {}", error.what());
     return ExitCodeOf(error);
   }
-  if (const auto after = CpuSecondsOfStrangers(); before && after && run.end.wall_seconds > 0)
+  if (const auto after = energy::CpuSecondsOfOthers(); before && after && run.end.wall_seconds > 0)
     run.others_share = std::clamp((*after - *before) / run.end.wall_seconds /
                                       static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)),
                                   0.0, 1.0);

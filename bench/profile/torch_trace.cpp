@@ -31,7 +31,7 @@ struct Window {
   std::uintmax_t modules = 0;  // [1] number of module calls, set by WeightsOf
 };
 
-// Returns the folder's files with the extension, until an error: none if it cannot be read.
+// Returns the folder's files with this extension, or none if the folder cannot be read.
 std::vector<std::filesystem::path> FilesIn(const std::string& folder, const char* extension) {
   std::vector<std::filesystem::path> files;
   std::error_code error;

@@ -134,7 +134,8 @@ struct VerboseRun {
   std::uint64_t log_bytes = 0;  // [byte] oneDNN's lines
   std::size_t lines = 0, executed = 0, cut_lines = 0, versions = 0;  // [1] see LogSeparator
   bool log_complete = true;                                          // all could be written
-  std::optional<double> others_share;  // [1] CPU time of other programs / that of all CPUs
+  // [1] Part of this machine's CPU time that other programs used while the program ran.
+  std::optional<double> others_share;
 };
 
 // Runs the program of `request`, without calling the request's functions, and writes oneDNN's lines

@@ -52,7 +52,7 @@ struct CounterSource {
 
 // Registers a source. Call at namespace scope:
 //   [[maybe_unused]] const bool <name>_registered = RegisterCounterSource({...});
-// A source without `count` is a placeholder that says why it cannot count. A module that is loaded
+// A source without `count` only gives the reason why it cannot count. A module that is loaded
 // later (the CUDA library) replaces it by a source with the same name and device.
 bool RegisterCounterSource(CounterSource source);
 const std::vector<CounterSource>& AllCounterSources();

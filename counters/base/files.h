@@ -78,8 +78,7 @@ inline constexpr std::uintmax_t kMaxReadBytes = std::uintmax_t{4} << 30;
 std::string ReadFile(const std::filesystem::path& path, std::string_view expected,
                      std::uintmax_t most_bytes = kMaxReadBytes);
 
-// Throws BadInput if an output is one of the inputs, which would be lost. Missing files are
-// ignored.
+// Throws BadInput if an output is one of the inputs, which would be lost. Both may be missing.
 void RefuseInputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
 // Returns all bytes of a regular file, or an empty string if there is none or it cannot be read.

@@ -1,6 +1,7 @@
 // The energy source powercap: RAPL counters in sysfs.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -204,8 +205,15 @@ std::optional<double> CpuSecondsOfOthers() {
   const auto busy =
       BusySeconds(ReadFileIfAny("/proc/stat"), static_cast<double>(sysconf(_SC_CLK_TCK)));
   timespec ours{};
-  if (!busy || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ours) != 0) return std::nullopt;
-  return *busy - static_cast<double>(ours.tv_sec) - 1e-9 * static_cast<double>(ours.tv_nsec);
+  rusage children{};  // those that ended and were waited for
+  if (!busy || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ours) != 0 ||
+      getrusage(RUSAGE_CHILDREN, &children) != 0)
+    return std::nullopt;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return *busy - static_cast<double>(ours.tv_sec) - 1e-9 * static_cast<double>(ours.tv_nsec) -
+         seconds(children.ru_utime) - seconds(children.ru_stime);
 }
 
 }  // namespace dlroof::energy
