@@ -340,7 +340,10 @@ class Comparer {
 }  // namespace
 
 std::string Comparison::Cause() const {
-  return statistics::IsChange(verdict) || !changes.empty() ? record::CausesText(changes) : "";
+  if (!statistics::IsChange(verdict) && changes.empty()) return "";
+  return record::CausesText(changes, verdict == Verdict::kSlower   ? 1
+                                     : verdict == Verdict::kFaster ? -1
+                                                                   : 0);
 }
 
 void CountVerdicts(CompareResult& result) {

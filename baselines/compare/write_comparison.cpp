@@ -138,8 +138,8 @@ json ToJson(const Comparison& row) {
     if (value) object[key] = *value;
   if (row.before.specified_roof || row.after.specified_roof) object["given_roof"] = true;
   if (row.newly_failed) object["newly_failed"] = true;
-  for (const auto& [kind, text] : row.changes)
-    object["changes"].push_back({{"kind", kind}, {"text", text}});
+  for (const auto& change : row.changes)
+    object["changes"].push_back({{"kind", change.kind}, {"text", change.text}});
   if (const auto cause = row.Cause(); !cause.empty()) object["why"] = cause;
   return object;
 }

@@ -208,7 +208,8 @@ class Site {
           {{"run", runs[change.at]},
            {"ratio", Rounded(change.ratio)},
            {"runs", change.runs},
-           {"why", CauseOf(points[timed.index[change.at - 1]], points[timed.index[change.at]])}});
+           {"why", CauseOf(points[timed.index[change.at - 1]], points[timed.index[change.at]],
+                           change.ratio > 1 ? 1 : -1)}});
     view.changes = ChangesOf(number, profile, runs);
     view.points = PointsJson(points, run_of, timed, profile);
     return view;
@@ -234,10 +235,10 @@ class Site {
   }
 
   // Returns as text what else (e.g. the compiler) changed between two points; "" if nothing did.
-  std::string CauseOf(const Point& before, const Point& after) const {
+  std::string CauseOf(const Point& before, const Point& after, int slower) const {
     const auto changes =
         record::FindChanges(history_.Facts(before), nullptr, history_.Facts(after), nullptr);
-    return changes.empty() ? "" : record::CausesText(changes);
+    return changes.empty() ? "" : record::CausesText(changes, slower);
   }
 
   std::size_t MachineIndex(const Series& series) {

@@ -119,7 +119,8 @@ void AddCounts(std::string_view kind, std::string_view unit, const Record& base,
       const auto now = after.find(name);
       if (now == after.end() || std::abs(now->second - count) <= tolerance * count) continue;
       changes.push_back(
-          {kind, fmt::format("{} ({}) {}", name, Key(from), Moved(count, now->second, unit))});
+          {kind, fmt::format("{} ({}) {}", name, Key(from), Moved(count, now->second, unit)),
+           now->second > count ? 1 : -1});
     }
     return;
   }
@@ -264,19 +265,26 @@ std::vector<Change> FindChanges(const Record& base, const machine::Machine* base
   }
   if (before && after && before->of == after->of && before->hz > 0 &&
       std::abs(after->hz / before->hz - 1) > kClockChange)
-    changes.push_back(
-        {"clock", fmt::format("{} {}", before->of, Moved(before->hz, after->hz, "Hz"))});
+    changes.push_back({"clock",
+                       fmt::format("{} {}", before->of, Moved(before->hz, after->hz, "Hz")),
+                       after->hz < before->hz ? 1 : -1});
   if (NoisyShare(contender) >= NoisyShare(base) + kNoisyShare)
-    changes.push_back(
-        {"disturbed", fmt::format("{:.0f} % of the repetitions are noisy, before {:.0f} %",
-                                  100 * NoisyShare(contender), 100 * NoisyShare(base))});
+    changes.push_back({"disturbed",
+                       fmt::format("{:.0f} % of the repetitions are noisy, before {:.0f} %",
+                                   100 * NoisyShare(contender), 100 * NoisyShare(base)),
+                       1});
   return changes;
 }
 
-std::string CausesText(const std::vector<Change>& changes) {
+std::string CausesText(const std::vector<Change>& changes, int slower) {
+  std::vector<std::string> causes, opposite;
+  for (const auto& change : changes)
+    (change.slows * slower < 0 ? opposite : causes).push_back(change.text);
   if (changes.empty())
     return "unexplained: same algorithm, FLOPs, bytes and launches, as far as known";
-  return fmt::format("{}", fmt::join(VectorOf<std::string>(changes, &Change::text), "; "));
+  if (causes.empty()) causes.push_back("unexplained");
+  if (!opposite.empty()) causes.push_back(fmt::format("against it: {}", fmt::join(opposite, "; ")));
+  return fmt::format("{}", fmt::join(causes, "; "));
 }
 
 }  // namespace dlroof::record

@@ -62,6 +62,7 @@ std::optional<InterleavedComparison> InterleavedComparisonOf(const RunFile& base
 struct Change {
   std::string_view kind;  // "algorithm", "flops", "bytes", "launches", "clock", "disturbed", "run"
   std::string text;       // e.g. "dram bytes (measured) grew by 12.0 %, from 1.00 MB to 1.12 MB"
+  int slows = 0;          // 1: it makes a call slower, -1: faster, 0: either
 };
 
 // Returns the changes, the most likely cause first. Compares FLOPs, bytes and launches of the most
@@ -72,8 +73,9 @@ std::vector<Change> FindChanges(const Record& base, const machine::Machine* base
                                 const Record& contender, const machine::Machine* contender_machine,
                                 bool flops_alike = true);
 
-// Returns all changes in one line, or "unexplained: ..." if there are none. Includes changes that
-// cannot be the cause (e.g. fewer bytes of a slower benchmark).
-std::string CausesText(const std::vector<Change>& changes);
+// Returns the changes that can be the cause in one line, or "unexplained: ...". Those that act
+// against it (e.g. fewer bytes of a slower benchmark) follow, named as such. `slower`: 1 if the
+// call became slower, -1 if faster, 0 if neither.
+std::string CausesText(const std::vector<Change>& changes, int slower);
 
 }  // namespace dlroof::record

@@ -427,6 +427,7 @@ TEST(Judge, ControlsSayWhatTheMachineDid) {
   for (auto& candidate : candidates) {
     candidate.base = {0, 10, 1e-6, 9};
     candidate.contender = {0.3, 10, 1e-6, 9};
+    candidate.measured = Measured::kProcesses;
   }
   candidates[0].contender.log_seconds = 0.6;
   candidates[1].control = candidates[2].control = true;
