@@ -160,18 +160,6 @@ TEST(MakeVersus, ASidesFastestCheckedRecordOfAnyLibraryAndLayoutAndOfF32AndTf32I
   EXPECT_THAT(of_tf32.only_b, IsEmpty());
 }
 
-TEST(TotalsOf, NamesTheRowWithoutWhichTheNodesDifferMuch) {
-  const auto a = Cpus({{"fwd/f32/n1", 10}, {"fwd/f32/n2", 10}, {"fwd/f32/n3", 10}});
-  const auto total = [&](const Times& times) {
-    return MakeVersus(a, Gpus(times), kLayouts).totals.at(0);
-  };
-  const auto found = total({{"fwd/f32/n1", 1}, {"fwd/f32/n2", 1}, {"fwd/f32/n3", 8}});
-  EXPECT_DOUBLE_EQ(found.nodes_of_a->value, 3);
-  EXPECT_EQ(found.largest.value().name, "Conv2D/fwd/f32/n3");
-  EXPECT_DOUBLE_EQ(found.largest->nodes_without, 10);
-  EXPECT_FALSE(total({{"fwd/f32/n1", 1}, {"fwd/f32/n2", 1}, {"fwd/f32/n3", 2}}).largest);
-}
-
 TEST(MakeVersus, DifferencesAreListedInTheRow) {
   auto a = Of(kOnCpu, 6), b = Of(kOnGpu, 2);
   a.algorithm = "direct";
@@ -246,12 +234,6 @@ TEST(MakeVersusModels, CoverageIsReportedTimesAreOfSharedLayersAndAFallbackIsInN
   EXPECT_EQ(rows[0].in_both, 1);
   EXPECT_EQ(rows[0].b->value, 1);
   EXPECT_THAT(rows[0].missing, ElementsAre("n2"));
-  const auto stranger = Cpus({{"fwd/f32/n9", 1}});
-  const auto nothing = MakeVersusModels(stranger, stranger, {TwoLayers()}, kLayouts);
-  ASSERT_EQ(nothing.size(), 1);
-  EXPECT_EQ(nothing[0].in_both, 0);
-  EXPECT_EQ(nothing[0].layers, 4);
-  EXPECT_FALSE(nothing[0].a);
 }
 
 // --- Energy ---
@@ -411,14 +393,6 @@ TEST(UseTimes, LatencyIsThatOfACallWithItsLaunchAndThroughputThatOfCallsBackToBa
     EXPECT_EQ(record.timed, record::timed::kCall);
     EXPECT_TRUE(IsTimed(CallTime::kLatency, record));
   }
-  record::RunFile on_cpu;
-  record::Record record{.name = "LSTM/cpu/onednn/fwd/f32/t1n1i1h1"};
-  record::SplitName(record);
-  record.repetitions = {{.seconds = 3}};
-  on_cpu.records = {record};
-  UseTimes(CallTime::kLatency, on_cpu);
-  EXPECT_EQ(on_cpu.records[0].repetitions[0].seconds, 3);
-  EXPECT_TRUE(IsTimed(CallTime::kLatency, on_cpu.records[0]));
   record::RunFile single;
   single.records = {Gpu(record::timed::kCall, {.throughput_seconds = 1e-6}),
                     Gpu(record::timed::kCall, {})};

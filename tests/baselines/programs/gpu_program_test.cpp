@@ -88,9 +88,7 @@ TEST(KernelKindOf, TellsLayoutsAndProductsAlsoThoseOfAnH200) {
             KernelKind::kLayout);
   EXPECT_EQ(KernelKindOf("void cudnn::ops::nchwToNhwcKernel<__half, __half, float>"),
             KernelKind::kLayout);
-  EXPECT_EQ(KernelKindOf("nvjet_sm90_hsh_64x16_64x16_4x2_h_bz_TNT"), KernelKind::kProduct);
   EXPECT_EQ(KernelKindOf("ncclDevKernel_AllReduce_Sum_f16_RING_LL"), KernelKind::kCollective);
-  EXPECT_TRUE(IsFp32Product("ampere_sgemm_128x64_tn"));
   EXPECT_TRUE(IsFp32Product("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8"));
   EXPECT_FALSE(IsFp32Product("sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n"));
   EXPECT_FALSE(IsFp32Product("ampere_fp16_s16816gemm_fp16_128x64_tn"));

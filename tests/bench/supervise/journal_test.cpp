@@ -15,8 +15,7 @@ namespace dlroof::supervise {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Pair,
-    testing::UnorderedElementsAre;
+using testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Pair;
 
 JournalHeader Header() {
   JournalHeader header{.programs = {"old", "new"},
@@ -211,7 +210,7 @@ std::vector<std::string> CandidatesOfLine(const std::string& bad,
   return VectorOf<std::string>(by_distance, [](const auto& row) { return row.second; });
 }
 
-TEST(FindSuspects, FindsEachCommitInLogarithmicStepsAndSkippedOnesRemainSuspects) {
+TEST(FindSuspects, FindsEachCommitInLogarithmicSteps) {
   for (int slow = 1; slow <= 20; ++slow) {
     int steps = 0;
     const auto suspects =
@@ -222,14 +221,6 @@ TEST(FindSuspects, FindsEachCommitInLogarithmicStepsAndSkippedOnesRemainSuspects
     EXPECT_THAT(suspects, ElementsAre("c" + std::to_string(slow)));
     EXPECT_LE(steps, 5);
   }
-  const auto skips_two = [](const std::string& commit, std::size_t) {
-    const int number = std::stoi(commit.substr(1));
-    return number == 10 || number == 11 ? Finding::kSkipped
-           : number >= 12               ? Finding::kLikeBad
-                                        : Finding::kLikeGood;
-  };
-  EXPECT_THAT(FindSuspects("c0", "c20", CandidatesOfLine, skips_two),
-              UnorderedElementsAre("c10", "c11", "c12"));
   EXPECT_THAT(FindSuspects("c0", "c1", CandidatesOfLine,
                            [](const std::string& commit, std::size_t) {
                              ADD_FAILURE() << commit << ": none is between";
