@@ -4,13 +4,10 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "baselines/cluster/cluster_file.h"
-#include "baselines/cluster/node_effects.h"
-#include "counters/base/keys.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof::cluster {
@@ -52,19 +49,8 @@ inline Cluster Gathered(const std::vector<FakeNode>& nodes,
 }
 
 // Six nodes, of which the last takes 2.4 s instead of 2 s.
-inline std::vector<FakeNode> LastNodeIsSlower(double seconds = 2.4, double speed = 1) {
-  return {{"n1"}, {"n2"}, {"n3"}, {"n4"}, {"n5"}, {"n6", seconds, speed}};
-}
-
-inline std::vector<NodeSummary> VisitedOnceMore(const std::vector<FakeNode>& nodes) {
-  return VectorOf<NodeSummary>(
-      nodes, [](const auto& node) { return SummaryOf(RunOfNode(node), node.name); });
-}
-
-inline std::string TableOf(const Cluster& cluster) {
-  std::ostringstream table;
-  document::Write(ClusterDocument(cluster, MakeNodeEffects(cluster), false), 0, table);
-  return table.str();
+inline std::vector<FakeNode> LastNodeIsSlower() {
+  return {{"n1"}, {"n2"}, {"n3"}, {"n4"}, {"n5"}, {"n6", 2.4}};
 }
 
 }  // namespace dlroof::cluster

@@ -1,16 +1,14 @@
 #include "baselines/cluster/gather.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <random>
-#include <sstream>
 #include <tuple>
 
 #include "baselines/cluster/cluster_file.h"
 #include "baselines/cluster/node_effects.h"
 #include "counters/base/files.h"
+#include "counters/base/keys.h"
 #include "tests/baselines/cluster/fake_nodes.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/run_files.h"
@@ -61,7 +59,7 @@ TEST(Gather, ARepetitionIsANodesMedianAndACeilingTheMedianOverNodes) {
 // Of nodes with 2, 4 and 8 s the two faster ones are noisy: their times are estimates, the fastest
 // repetition, which is 1 % faster than their median. The record's time is the median of the nodes'
 // times and not the only clean one, nor the fastest.
-TEST(Gather, ANoisyNodeCountsInTheMedianAsAnyOtherInWhateverOrder) {
+TEST(Gather, ANoisyNodeCountsInTheMedianAsAnyOther) {
   const auto noisy = [](record::RunFile& run) {
     for (auto& repetition : run.records[0].repetitions) repetition.noisy = true;
   };
@@ -87,14 +85,6 @@ TEST(Gather, ANoisyNodeCountsInTheMedianAsAnyOtherInWhateverOrder) {
     }
   for (const auto& text : {written.dump(), older.dump()})
     EXPECT_DOUBLE_EQ(record::TimeOf(fakes::ParsedRun(text).records[0].repetitions)->median, kTime);
-  std::vector<FakeNode> nodes;
-  for (int i = 0; i < 12; ++i) nodes.push_back({fmt::format("n{}", i), 2 + 0.1 * i, 1 + 0.01 * i});
-  const auto first = ToJson(Gathered(nodes), "x").dump();
-  std::mt19937 source(1);
-  for (int i = 0; i < 5; ++i) {
-    std::shuffle(nodes.begin(), nodes.end(), source);
-    EXPECT_EQ(ToJson(Gathered(nodes), "x").dump(), first);
-  }
 }
 
 TEST(Gather, ARoofThatMostNodesDidNotValidateIsNotValidated) {
@@ -130,7 +120,7 @@ TEST(Gather, AFailedNodeCostsNothingElseAndOneThatLacksBenchmarksIsNamed) {
   EXPECT_EQ(failed.nodes[1].reason, "half a file");
   EXPECT_EQ(failed.run.records[0].repetitions.size(), 2);
   EXPECT_THAT(failed.nodes_of[0], ElementsAre(0, 2));
-  auto lacking = VisitedOnceMore({{"n2"}}).front();
+  auto lacking = SummaryOf(RunOfNode({"n2"}), "n2");
   const auto name = lacking.times.back().name;
   lacking.times.pop_back();
   EXPECT_THAT(Gathered({{"n1"}}, std::nullopt, {lacking}).remarks,
@@ -141,17 +131,6 @@ TEST(Gather, AFailedNodeCostsNothingElseAndOneThatLacksBenchmarksIsNamed) {
   EXPECT_THAT(cluster.nodes_of[0], ElementsAre(0, 2));
   EXPECT_THAT(fakes::RefusalOf([] { Gathered({}, std::nullopt, {Failed("n1", "half a file")}); }),
               HasSubstr("no node has a benchmark with a time; the first one: n1: half a file"));
-}
-
-TEST(SummaryOf, ARunThatIsNotOfANodeIsRefusedAndFewerCpusAreARemark) {
-  auto run = RunOfNode({"n1"});
-  run.context["dlroof"].erase("node");
-  fakes::ExpectRefused([&] { SummaryOf(run, "x.json"); }, {"x.json: has no node's name"});
-  const auto fewer = [](record::RunFile& file) {
-    file.context["dlroof"]["node"].update({{"cpus_given", 1}, {"cpus", 2}});
-  };
-  EXPECT_THAT(Gathered({{.name = "n1", .change = fewer}}).remarks,
-              Contains("the scheduler granted fewer CPUs than a node has: n1 (1 of 2)"));
 }
 
 // --- The file ---
@@ -170,16 +149,6 @@ class ClusterFile : public testing::Test {
   nlohmann::json file_ = ToJson(
       Gathered({{"n1", 1.0 / 3}, {"n2", 4}}, std::vector<std::string>{"n1", "n2", "n3"}), "x");
 };
-
-TEST_F(ClusterFile, IsReadAsItWasWritten) {
-  const auto cluster = Again(file_);
-  EXPECT_THAT(Names(cluster), ElementsAre("n1", "n2", "n3"));
-  EXPECT_EQ(cluster.nodes[2].status, NodeStatus::kMissing);
-  EXPECT_DOUBLE_EQ(cluster.run.records[0].repetitions[0].seconds, 1.0 / 3);
-  EXPECT_THAT(cluster.nodes_of[0], ElementsAre(0, 1));
-  EXPECT_EQ(cluster.nodes[0].facts.arguments, std::vector<std::string>{"--x"});
-  EXPECT_THAT(cluster.kinds.at(0).nodes, ElementsAre(0, 1));
-}
 
 TEST_F(ClusterFile, HasAllThatIsKnownOfANode) {
   auto cluster = Gathered({{"n1"}});
@@ -207,17 +176,6 @@ TEST_F(ClusterFile, HasAllThatIsKnownOfANode) {
   EXPECT_DOUBLE_EQ(again.interference.NoisyShare(), 4.0 / 9);
 }
 
-TEST_F(ClusterFile, IsARunFileWithEntriesOfGoogleBenchmark) {
-  std::ostringstream warnings;
-  const auto run = record::ParseRunFile(file_.dump(), "c.json", warnings);
-  EXPECT_EQ(run.records[0].repetitions.size(), 2);
-  EXPECT_EQ(warnings.str(), "");
-  ASSERT_EQ(file_["benchmarks"].size(), 2);
-  EXPECT_EQ(file_["benchmarks"][0]["name"], fakes::Name("n1"));
-  EXPECT_NEAR(file_["benchmarks"][0]["real_time"].get<double>(), (1.0 / 3 + 4) / 2 * 1e9, 1);
-  EXPECT_FALSE(file_["context"]["dlroof"].contains("node"));
-}
-
 TEST_F(ClusterFile, FaultsAreNamed) {
   for (const auto& [member, value, fault] :
        std::vector<std::tuple<const char*, nlohmann::json, const char*>>{
@@ -233,21 +191,6 @@ TEST_F(ClusterFile, FaultsAreNamed) {
   }
   file_.erase("cluster");
   EXPECT_THAT(RefusalOfFile(file_), HasSubstr("has no 'cluster'"));
-}
-
-// --- Findings ---
-
-TEST_F(ClusterFile, FindingsAreReadAsTheyWereWritten) {
-  auto cluster = Gathered(LastNodeIsSlower());
-  AddFindings(std::vector<std::vector<NodeSummary>>(5, VisitedOnceMore(LastNodeIsSlower())),
-              cluster);
-  const auto again = Again(ToJson(cluster, "x"));
-  ASSERT_EQ(again.findings.size(), 1);
-  EXPECT_EQ(again.findings[0].verdict, NodeVerdict::kSlow);
-  EXPECT_EQ(again.findings[0].ratio, cluster.findings[0].ratio);
-  EXPECT_EQ(again.findings[0].node, 5);
-  const auto table = TableOf(again);
-  fakes::ExpectHas(table, {"+20.0 %", "1 + 5"});
 }
 
 // --- How nodes differ ---
@@ -268,15 +211,6 @@ TEST(MakeNodeEffects, ANodesRatioIsTheMedianOverItsBenchmarks) {
   EXPECT_EQ(effects.roofs[0].name, "cpu.bytes.dram");
   EXPECT_EQ(effects.roofs[0].low, 10);
   EXPECT_EQ(effects.roofs[0].low_node, 0);
-}
-
-TEST(MapOf, HasTheNodesWithATime) {
-  const auto cluster = Gathered({{"n1", 2}, {"n2", 4}, {"n3", 2.2}},
-                                std::vector<std::string>{"n1", "n2", "n3", "n4"});
-  const auto map = MapOf(cluster, MakeNodeEffects(cluster));
-  EXPECT_THAT(map.nodes, ElementsAre("n1", "n2", "n3"));
-  EXPECT_NEAR(*map.slower[0][1], 100 * (4 / 2.2 - 1), 1e-9);
-  EXPECT_EQ(map.roofs[0].first, "cpu.dram");
 }
 
 // --- Kinds of nodes ---
@@ -319,14 +253,6 @@ TEST(KindsOf, EachUnlikeSettingIsAGroupOfItsOwnAndNearlyEqualMemoryIsEqual) {
   EXPECT_THAT(kinds[0].nodes, ElementsAre(0, 1, 3));
   EXPECT_THAT(DifferencesOf(kinds[1], kinds[0]),
               ElementsAre("algorithms of 1 benchmark, such as x: ref, most nodes: jit"));
-}
-
-TEST(Gather, UnlikeNodesAreInNoMedian) {
-  const auto older = [](record::RunFile& run) { run.machines[0].facts["kernel"] = "5.10"; };
-  const auto cluster = Gathered({{"n1"}, {"n2"}, {.name = "n3", .seconds = 9, .change = older}});
-  EXPECT_EQ(cluster.run.records[0].repetitions.size(), 2);
-  EXPECT_THAT(cluster.remarks, Contains(HasSubstr("unlike most nodes, not in the medians: n3 "
-                                                  "(kernel: 5.10, most nodes: unknown)")));
 }
 
 // --- Energy ---

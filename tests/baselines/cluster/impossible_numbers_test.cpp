@@ -228,16 +228,7 @@ std::pair<record::RunFile, std::string> RunWith(const std::function<void(json& r
   return {std::move(run), warnings.str()};
 }
 
-TEST(ImpossibleNumbers, AreLeftOutAndNamedAsAreFewerLaunchesThanKernelsAndAMedianOutside) {
-  const auto [run, warning] = RunWith([](json& record) {
-    record["work"]["modelled"]["launches"] = -1;
-    record["seed"] = 1e300;
-  });
-  EXPECT_FALSE(run.records[0].seed);
-  EXPECT_FALSE(run.records[0].work.at(Provenance::kModelled).launches);
-  EXPECT_EQ(warning,
-            "run.json: records[0]: 'seed': expected a seed from 0 to 4.29497e+09, got 1e+300: left "
-            "out, as 1 more\n");
+TEST(ImpossibleNumbers, FewerLaunchesThanKernelsAndAMedianOutsideAreNamed) {
   const auto [fewer, of_kernels] = RunWith([](json& record) {
     record["kernels"] = {{{"name", "a"}, {"launches", 3}}, {{"name", "b"}, {"launches", 2}}};
     record["work"]["measured"]["launches"] = 4;

@@ -15,10 +15,9 @@
 #include <tuple>
 #include <vector>
 
-#include "baselines/cluster/node_effects.h"
 #include "counters/base/error.h"
+#include "counters/base/keys.h"
 #include "tests/baselines/cluster/fake_nodes.h"
-#include "tests/fakes/refusal.h"
 
 namespace dlroof::cluster {
 namespace {
@@ -275,58 +274,20 @@ TEST(SimulatedClusters, FewOrdinaryNodesAreCalledSlowAndSlowOnesAreFound) {
   EXPECT_LE(suspects, (Asked() == nullptr ? 0.015 : 0.01) * ordinary);
 }
 
-TEST(RevisitOf, NamesSuspectsAndControls) {
-  const auto revisit = RevisitOf(Gathered(LastNodeIsSlower()), 3);
-  ASSERT_EQ(revisit.suspects.size(), 1);
-  EXPECT_EQ(revisit.suspects[0].node, 5);
-  EXPECT_THAT(revisit.nodes, ElementsAre(0, 1, 2, 5));
-}
-
-TEST(AddFindings, WithoutFurtherVisitsASlowNodeIsASuspectAndFourNodesAreTooFewForFindings) {
-  auto cluster = Gathered(LastNodeIsSlower());
-  AddFindings({}, cluster);
-  ASSERT_EQ(cluster.findings.size(), 1);
-  EXPECT_EQ(cluster.findings[0].verdict, NodeVerdict::kSuspect);
-  auto nodes = LastNodeIsSlower();
-  nodes.erase(nodes.begin(), nodes.begin() + 2);
-  cluster = Gathered(nodes);
-  AddFindings({}, cluster);
-  EXPECT_TRUE(cluster.findings.empty());
-  EXPECT_THAT(TableOf(cluster), HasSubstr("fewer than 5 nodes of a kind are too few to tell"));
-}
-
 // --- Roofs ---
-
-// Six nodes, the last one's roofs at `speed` of the others'.
-std::vector<FakeNode> LastHasLowerRoofs(double speed) { return LastNodeIsSlower(2, speed); }
 
 std::vector<std::string> NamesOf(const std::vector<RowGroup>& groups) {
   return VectorOf<std::string>(groups, &RowGroup::name);
 }
 
 TEST(GroupsOf, EachRoofIsOneByItselfAndThreeRoofsAreAGroup) {
-  EXPECT_THAT(NamesOf(GroupsOf(Gathered(LastHasLowerRoofs(1)))),
-              ElementsAre("all", "cpu.dram", "cpu.fp32.vector"));
-  auto cluster = Gathered(LastHasLowerRoofs(1));
+  auto cluster = Gathered(LastNodeIsSlower());
+  EXPECT_THAT(NamesOf(GroupsOf(cluster)), ElementsAre("all", "cpu.dram", "cpu.fp32.vector"));
   for (auto& node : cluster.nodes) node.roofs["cpu.launch"] = 1;
   const auto groups = GroupsOf(cluster);
   EXPECT_THAT(NamesOf(groups),
               ElementsAre("all", "ceilings", "cpu.dram", "cpu.fp32.vector", "cpu.launch"));
   EXPECT_THAT(groups[1].rows, ElementsAre(2, 3, 4));
-}
-
-// A roof that was low only in the first visit is not confirmed.
-TEST(AddFindings, FiveVisitsDecideAboutALowRoof) {
-  for (const double later : {0.8, 1.0}) {
-    auto cluster = Gathered(LastHasLowerRoofs(0.8));
-    AddFindings(std::vector(5, VisitedOnceMore(LastHasLowerRoofs(later))), cluster);
-    EXPECT_THAT(VectorOf<std::string>(cluster.findings, &Finding::what),
-                ElementsAre("cpu.dram", "cpu.fp32.vector"));
-    EXPECT_EQ(cluster.findings[0].verdict,
-              later < 1 ? NodeVerdict::kSlow : NodeVerdict::kNotConfirmed);
-    EXPECT_NEAR(cluster.findings[0].ratio, 1 / later, 1e-9);
-    EXPECT_EQ(cluster.findings[0].node, 5);
-  }
 }
 
 // --- Requirements ---

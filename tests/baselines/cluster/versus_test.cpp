@@ -5,14 +5,11 @@
 
 #include <cmath>
 #include <memory>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "counters/base/keys.h"
-#include "tests/fakes/gpu_samples.h"
 #include "tests/fakes/refusal.h"
-#include "tests/fakes/run_files.h"
 #include "tests/fakes/small_run.h"
 
 namespace dlroof::cluster {
@@ -140,20 +137,6 @@ TEST(MakeVersus, PairsTheSameOperatorOfOtherDevicesAndLibraries) {
   EXPECT_EQ(row.a.bound, "compute");
 }
 
-// A node of A has two devices, one of B eight: 6 s / 2 against 2 s / 8.
-TEST(MakeVersus, ANodeHasAllItsDevicesAndWithoutAnIntervalOnOneSideThereIsNone) {
-  auto cpu = Cpus({{"fwd/f32/n1", 6}}), gpu = Gpus({{"fwd/f32/n1", 2}});
-  cpu.devices = 2;
-  gpu.devices = 8;
-  const auto row = MakeVersus(cpu, gpu, {}).rows.at(0);
-  EXPECT_EQ(row.nodes_of_a.value, 12);
-  EXPECT_EQ(row.b.node_calls_per_second, 4);
-  EXPECT_NEAR(row.nodes_of_a.ci95->first, 12, 1e-9);
-  const auto single = ClusterOf("gpu", {Of("Conv2D/gpu/tf/fwd/f32/n1", 2, 1)});
-  EXPECT_FALSE(MakeVersus(cpu, single, {}).rows.at(0).nodes_of_a.ci95);
-  EXPECT_FALSE(MakeVersus(single, cpu, {}).rows.at(0).nodes_of_a.ci95);
-}
-
 TEST(MakeVersus, ASidesFastestCheckedRecordOfAnyLibraryAndLayoutAndOfF32AndTf32IsCompared) {
   const auto cpu = Cpus({{"fwd/f32/n1", 6}});
   auto unchecked = Of("Conv2D/gpu/tf/fwd/f32/n1", 1);
@@ -177,62 +160,6 @@ TEST(MakeVersus, ASidesFastestCheckedRecordOfAnyLibraryAndLayoutAndOfF32AndTf32I
   EXPECT_THAT(of_tf32.only_b, IsEmpty());
 }
 
-// 100 flop in 60 s under 100 flop/s are 1.7 % of the roof: a fallback. Of the other rows A takes
-// 6 + 4 s and B 2 + 2 s; at 36 and 72 an hour A's node costs half of B's.
-TEST(TotalsOf, OneLinePerOperatorAndTypeLeavesFallbacksOut) {
-  const auto prices = PricesOf(
-      R"({"match": {"name": "EPYC"}, "per_node_hour": 36},
-         {"match": {"name": "V100"}, "per_node_hour": 72})");
-  const auto cpu = ClusterOf("cpu",
-                             {Of(kOnCpu, 6), Of(kCpu + "fwd/f32/n2", 4), Of(kCpu + "fwd/f32/n3", 5),
-                              Of("LSTM/cpu/onednn/bwd/f32/t4", 3), Of(kCpu + "fwd/f32/n4", 3)},
-                             "EPYC");
-  const auto gpu =
-      ClusterOf("gpu",
-                {Of(kOnGpu, 2), Of(kGpu + "fwd/f32/n2", 2), Of(kGpu + "fwd/f32/n3", 60),
-                 Of("LSTM/gpu/cudnn/bwd/f32/t4", 1), Of(kGpu + "fwd/tf32/n4", 1)},
-                "V100");
-  const auto versus = MakeVersus(cpu, gpu, {.prices = &prices});
-  EXPECT_TRUE(versus.rows.at(2).b.fallback);
-  const auto& totals = versus.totals;
-  ASSERT_EQ(totals.size(), 3);
-  EXPECT_EQ(std::tuple(totals[0].of, totals[0].operators, totals[0].fallbacks),
-            std::tuple("Conv2D f32", 2, 1));
-  EXPECT_EQ(totals[1].of, "LSTM f32");
-  EXPECT_EQ(totals[2].of, "Conv2D f32|tf32");
-  EXPECT_EQ(totals[0].nodes_of_a->value, 2.5);
-  EXPECT_NEAR(*totals[0].cost_ratio, 1.25, 1e-12);
-  EXPECT_FALSE(MakeVersus(cpu, gpu, {}).totals.at(0).cost_ratio);
-}
-
-TEST(TotalsOf, NamesTheRowWithoutWhichTheNodesDifferMuch) {
-  const auto a = Cpus({{"fwd/f32/n1", 10}, {"fwd/f32/n2", 10}, {"fwd/f32/n3", 10}});
-  const auto total = [&](const Times& times) {
-    return MakeVersus(a, Gpus(times), kLayouts).totals.at(0);
-  };
-  const auto found = total({{"fwd/f32/n1", 1}, {"fwd/f32/n2", 1}, {"fwd/f32/n3", 8}});
-  EXPECT_DOUBLE_EQ(found.nodes_of_a->value, 3);
-  EXPECT_EQ(found.largest.value().name, "Conv2D/fwd/f32/n3");
-  EXPECT_DOUBLE_EQ(found.largest->nodes_without, 10);
-  EXPECT_FALSE(total({{"fwd/f32/n1", 1}, {"fwd/f32/n2", 1}, {"fwd/f32/n3", 2}}).largest);
-}
-
-TEST(MakeVersus, OfTheBestTypeEachSideHasItsFastestRecordAndTheKeySaysWhichTypes) {
-  auto options = kLayouts;
-  options.best_type = true;
-  const auto versus = MakeVersus(
-      Cpus({{"fwd/f32/n1", 6}, {"fwd/bf16/n1/nchw", 4}, {"fwd/bf16/n1", 3}, {"fwd/f32/n2", 8}}),
-      Gpus({{"fwd/f16/n1", 1}, {"fwd/f32/n1", 2}, {"fwd/f32/n2", 2}, {"fwd/f32/n3", 1}}), options);
-  ASSERT_EQ(versus.rows.size(), 2);
-  EXPECT_EQ(versus.rows[0].key, "Conv2D/fwd/bf16|f16/n1");
-  EXPECT_EQ(versus.rows[0].nodes_of_a.value, 3);
-  EXPECT_THAT(versus.rows[0].differences, Contains("type: bf16 | f16"));
-  EXPECT_EQ(versus.rows[1].key, "Conv2D/fwd/f32/n2");
-  EXPECT_EQ(versus.rows[1].nodes_of_a.value, 4);
-  EXPECT_THAT(versus.only_a, IsEmpty());
-  EXPECT_THAT(versus.only_b, ElementsAre(testing::Pair("f32", 1)));
-}
-
 TEST(MakeVersus, DifferencesAreListedInTheRow) {
   auto a = Of(kOnCpu, 6), b = Of(kOnGpu, 2);
   a.algorithm = "direct";
@@ -252,20 +179,6 @@ TEST(MakeVersus, DifferencesAreListedInTheRow) {
   other.algorithm = "winograd";
   const auto chosen = MakeVersus(ClusterOf("a", {a}), ClusterOf("b", {other}), {}).rows.at(0);
   EXPECT_THAT(chosen.differences, Contains("algorithm: direct | winograd"));
-}
-
-TEST(MakeVersus, CostsComeOnlyFromThePriceFile) {
-  // 36 an hour is 0.01 a second; 6 s for 100 flop: 0.06 / 100 x 1e15 on one device, half on two.
-  const auto prices = PricesOf(R"({"match": {"name": "EPYC"}, "per_node_hour": 36})");
-  auto host = ClusterOf("cpu", {Of(kOnCpu, 6)}, "AMD EPYC");
-  const auto device = ClusterOf("gpu", {Of(kOnGpu, 2)}, "V100");
-  const auto versus = MakeVersus(host, device, {.prices = &prices});
-  EXPECT_NEAR(*versus.rows.at(0).a.cost, 6e11, 1);
-  EXPECT_FALSE(versus.rows.at(0).b.cost);
-  EXPECT_EQ(versus.price_b, "no price for 'V100'");
-  EXPECT_FALSE(MakeVersus(host, device, {}).rows.at(0).a.cost);
-  host.devices = 2;
-  EXPECT_NEAR(*MakeVersus(host, device, {.prices = &prices}).rows.at(0).a.cost, 3e11, 1);
 }
 
 // --- Models ---
@@ -321,39 +234,6 @@ TEST(MakeVersusModels, CoverageIsReportedTimesAreOfSharedLayersAndAFallbackIsInN
   EXPECT_EQ(rows[0].in_both, 1);
   EXPECT_EQ(rows[0].b->value, 1);
   EXPECT_THAT(rows[0].missing, ElementsAre("n2"));
-  const auto stranger = Cpus({{"fwd/f32/n9", 1}});
-  const auto nothing = MakeVersusModels(stranger, stranger, {TwoLayers()}, kLayouts);
-  ASSERT_EQ(nothing.size(), 1);
-  EXPECT_EQ(nothing[0].in_both, 0);
-  EXPECT_EQ(nothing[0].layers, 4);
-  EXPECT_FALSE(nothing[0].a);
-}
-
-// --- Writers ---
-
-struct Written {
-  VersusCluster a = ClusterOf("a.json", {Of(kOnCpu, 6)});
-  VersusCluster b = ClusterOf("b.json", {Of(kOnGpu, 2, 1)}, "<V100>");
-  VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {}), .models = {}};
-};
-
-TEST(WriteVersus,
-     WhatIsUnknownHasNoKeyAndAnEmptyFieldAndQueuedCallsOfAnOlderFileAreHeldAgainstAGraph) {
-  Written written;
-  std::ostringstream csv;
-  WriteVersusCsv(written.report, csv);
-  EXPECT_THAT(csv.str(), HasSubstr(",100,3,,,,library: onednn | cudnn"));
-  const auto row = VersusJson(written.report)["rows"][0];
-  EXPECT_FALSE(row.contains("nodes_ci95"));
-  EXPECT_FALSE(row["a"].contains("cost_per_1e15_flop"));
-  EXPECT_FALSE(row["b"].contains("ci95"));
-  EXPECT_TRUE(row["a"].contains("ci95"));
-  auto& record = written.b.run.file.records.at(0);
-  record.timed = record::timed::kDevice;
-  const double graph = record::TimeOf(record.repetitions)->median / 1.5;
-  fakes::ChangeSamples(record, [&](auto& sample) { sample.graph_seconds = graph; });
-  EXPECT_THAT(fakes::Written(VersusDocument(written.report)),
-              HasSubstr("over the time in a CUDA graph (median): Conv2D 1.50"));
 }
 
 // --- Energy ---
@@ -468,14 +348,6 @@ TEST(VersusModels, AddEnergiesOfLayersInBothIfEveryLayerHasTheClass) {
   EXPECT_EQ(partly[0].energies_a.at(kAssumed).value, 6000);
 }
 
-TEST(CallOf, HasNoAssumedEnergyOfACallThatOverheadBinds) {
-  auto a = Epyc({});
-  const auto prices = Watts(500, {});
-  EXPECT_TRUE(CallOf(a, 0, &prices).energies.contains(kAssumed));
-  a.run.places[0].placement.time->bound = roofline::Bound::kOverhead;
-  EXPECT_THAT(CallOf(a, 0, &prices).energies, IsEmpty());
-}
-
 TEST(MakeVersus, NamesACallWithFewerThreadsThanItsNodeHasCpus) {
   auto a = ClusterOf("cpu", {Of(kOnCpu, 6)}, "EPYC");
   const auto b = ClusterOf("gpu", {Of(kOnGpu, 2)}, "V100");
@@ -495,20 +367,6 @@ TEST(VersusModels, TakeTheFastestTypeOfEachCallButTrainInNoIntegers) {
   ASSERT_EQ(rows.size(), 2);
   EXPECT_EQ(std::tuple(rows[0].type, rows[0].a->value), std::tuple("best", 1.0));
   EXPECT_EQ(std::tuple(rows[1].pass, rows[1].a->value), std::tuple("training", 9.0));
-}
-
-TEST(WriteVersus, ShowsEnergiesByTheirClassIfThereAreAny) {
-  const auto a = Epyc(Counted(600)), b = H200(Counted(150));
-  const auto prices = Watts(500, 8000);
-  VersusReport report{.a = &a, .b = &b, .versus = MakeVersus(a, b, {.prices = &prices})};
-  std::ostringstream csv;
-  WriteVersusCsv(report, csv);
-  fakes::ExpectHas(csv.str(), {"differences,a_measured_joules,b_measured_joules",
-                               ",600,150,4,3000,2000,1.5,,\n"});
-  const auto c = Epyc({}), d = H200({});
-  VersusReport without{.a = &c, .b = &d, .versus = MakeVersus(c, d, {})};
-  EXPECT_THAT(fakes::Written(VersusDocument(without)), Not(HasSubstr("energy")));
-  EXPECT_THAT(VersusJson(without).dump(), Not(HasSubstr("energy")));
 }
 
 // --- Which time of a call ---
@@ -535,14 +393,6 @@ TEST(UseTimes, LatencyIsThatOfACallWithItsLaunchAndThroughputThatOfCallsBackToBa
     EXPECT_EQ(record.timed, record::timed::kCall);
     EXPECT_TRUE(IsTimed(CallTime::kLatency, record));
   }
-  record::RunFile on_cpu;
-  record::Record record{.name = "LSTM/cpu/onednn/fwd/f32/t1n1i1h1"};
-  record::SplitName(record);
-  record.repetitions = {{.seconds = 3}};
-  on_cpu.records = {record};
-  UseTimes(CallTime::kLatency, on_cpu);
-  EXPECT_EQ(on_cpu.records[0].repetitions[0].seconds, 3);
-  EXPECT_TRUE(IsTimed(CallTime::kLatency, on_cpu.records[0]));
   record::RunFile single;
   single.records = {Gpu(record::timed::kCall, {.throughput_seconds = 1e-6}),
                     Gpu(record::timed::kCall, {})};

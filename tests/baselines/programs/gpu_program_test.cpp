@@ -88,9 +88,7 @@ TEST(KernelKindOf, TellsLayoutsAndProductsAlsoThoseOfAnH200) {
             KernelKind::kLayout);
   EXPECT_EQ(KernelKindOf("void cudnn::ops::nchwToNhwcKernel<__half, __half, float>"),
             KernelKind::kLayout);
-  EXPECT_EQ(KernelKindOf("nvjet_sm90_hsh_64x16_64x16_4x2_h_bz_TNT"), KernelKind::kProduct);
   EXPECT_EQ(KernelKindOf("ncclDevKernel_AllReduce_Sum_f16_RING_LL"), KernelKind::kCollective);
-  EXPECT_TRUE(IsFp32Product("ampere_sgemm_128x64_tn"));
   EXPECT_TRUE(IsFp32Product("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8"));
   EXPECT_FALSE(IsFp32Product("sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n"));
   EXPECT_FALSE(IsFp32Product("ampere_fp16_s16816gemm_fp16_128x64_tn"));
@@ -250,95 +248,6 @@ TEST(SelectLaunches, LaunchesThatTakeLongerThanTheOthersStandForNone) {
   const auto some = SelectLaunches(timeline, 2);
   for (const auto kernel : some.kernels) EXPECT_NE(timeline.kernels[kernel].name, "gemm");
   EXPECT_FALSE(some.kernels.empty());
-}
-
-// 20 steps, each of kernels of 300 us of one graph and a pause.
-Builder GraphSteps(std::int64_t step, std::int64_t graph, int nodes) {
-  Builder made;
-  const auto kernel = made.Kernel("node", nodes > 1 ? 64 : 0);
-  if (nodes == 1) made.trace.kernels[0].grid = {};
-  std::uint32_t call = 0;
-  for (int i = 0; i < 20; ++i) {
-    const auto at = step * i;
-    made.trace.calls.push_back({++call, 1, Builder::Us(at, 0).begin_ns});
-    for (int j = 0; j < nodes; ++j) {
-      made.Launch(kernel, at + graph / nodes * j, nodes > 1 ? 300 / nodes : graph, 7, call);
-      made.trace.launches.back().graph = 3;
-    }
-  }
-  return made;
-}
-
-TEST(TakeNodes, KernelsOfAnotherRunStandInTheTimesOfTheGraphsAsAWhole) {
-  // As a whole: 340 of 400 us. With nodes traced, which slows the graph: 900 of 1000.
-  const auto whole = GraphSteps(400, 340, 1), nodes = GraphSteps(1000, 900, 3);
-  EXPECT_TRUE(NeedsNodes({whole.trace}));
-  EXPECT_FALSE(NeedsNodes({nodes.trace}));
-  auto program = ProgramOfTraces({whole.trace}, {}, {.nodes = {nodes.trace}});
-  const auto& timeline = program.timelines[0];
-  EXPECT_NEAR(timeline.times.wall_seconds, 400e-6, 1e-12);
-  EXPECT_NEAR(timeline.times.kernel_seconds, 300e-6, 1e-12);
-  EXPECT_NEAR(timeline.times.graph_idle_seconds, 40e-6, 1e-12);
-  EXPECT_NEAR(timeline.times.idle_seconds, 60e-6, 1e-12);
-  EXPECT_NEAR(*timeline.steps.node_seconds, 1e-3, 1e-12);
-  EXPECT_EQ(timeline.kernels[0].grid[0], 64U);
-  // Nodes whose own time exceeds that of the graph are scaled to it.
-  program = ProgramOfTraces({GraphSteps(400, 150, 1).trace}, {}, {.nodes = {nodes.trace}});
-  EXPECT_NEAR(program.timelines[0].times.kernel_seconds, 150e-6, 1e-12);
-  EXPECT_NEAR(program.timelines[0].kernels[0].step_seconds, 150e-6, 1e-12);
-}
-
-TEST(IdleOf, WhatTheTraceMadeIsNotIdle) {
-  const auto traced = GraphSteps(1000, 340, 1).trace;
-  const auto idle_with = [&](std::int64_t untraced_step) {
-    return IdleOf(ProgramOfTraces({traced}, {}, {.calls = {GraphSteps(untraced_step, 1, 1).trace}})
-                      .timelines[0]);
-  };
-  EXPECT_FALSE(IdleOf(ProgramOfTraces({traced}).timelines[0]).most_seconds);
-  EXPECT_TRUE(idle_with(985).seen);
-  EXPECT_NEAR(*idle_with(985).most_seconds, 660e-6, 1e-12);
-  EXPECT_FALSE(idle_with(400).seen);
-  EXPECT_NEAR(*idle_with(400).most_seconds, 60e-6, 1e-12);
-  // Without the trace the host was ahead of the device, and did not set the pace.
-  EXPECT_FALSE(idle_with(200).most_seconds);
-  // Such a run has too few calls to be the same program.
-  auto other = GraphSteps(400, 1, 1).trace;
-  other.calls.resize(3);
-  EXPECT_FALSE(IdleOf(ProgramOfTraces({traced}, {}, {.calls = {other}}).timelines[0]).most_seconds);
-}
-
-TEST(RecordsOf, CountsTimesLaunchesAndTimesOfTheTrace) {
-  const auto made = Steps();
-  auto program = ProgramOfTraces({made.trace});
-  const auto& timeline = program.timelines.at(0);
-  KernelCounts counted;
-  counted[IndexOf("_Z19float16_copy_kernelv", timeline)].flops = {{"fp32.vector", 0}};
-  counted[IndexOf("_Z4gemmv", timeline)] = {.flops = {{"fp16.matrix", 3e6}},
-                                            .bytes = {{Level::kDram, 1e6}}};
-  const auto records = RecordsOf(program, "app", counted);
-  ASSERT_EQ(records.size(), 4U);
-  EXPECT_EQ(records[0].name, "app/gemm() [64, 128]");
-  EXPECT_EQ(records[0].timed, "kernels");
-  EXPECT_NEAR(records[0].repetitions.at(0).seconds, 400e-6, 1e-12);
-  const auto& work = records[0].work.at(Provenance::kMeasured);
-  EXPECT_NEAR(work.flops.at("fp16.matrix"), 3e6, 1);
-  EXPECT_NEAR(*work.launches, 1, 1e-12);
-  EXPECT_EQ(program.counting.kernels, 2);
-  EXPECT_NEAR(program.counting.share, 5.0 / 6, 1e-12);
-  EXPECT_EQ(program.timelines[0].kernels[0].record, records[0].name);
-}
-
-TEST(AdviceOf, NamesTheLargestLossFirstAndOnlyWhatIsThere) {
-  auto timeline = TimelinesOf(Steps().trace)[0];
-  // Tracing may cause gaps.
-  for (const auto& item : AdviceOf(timeline))
-    EXPECT_EQ(item.text.find("gaps"), std::string::npos) << item.text;
-  timeline.steps.call_seconds = timeline.steps.untraced_call_seconds = 1e-3;
-  const auto advice = AdviceOf(timeline);
-  // 220 us of long gaps; 100 of conversions and of short gaps; 80 of copies.
-  ASSERT_EQ(advice.size(), 4U);
-  EXPECT_THAT(advice[0].text, testing::HasSubstr("in gaps longer than"));
-  EXPECT_THAT(advice[3].text, testing::StartsWith("Copies take"));
 }
 
 TEST(GpuProgramJson, IsReadAsItWasWrittenAndIgnoresMembersOfAnotherType) {

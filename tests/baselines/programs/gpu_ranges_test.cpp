@@ -34,23 +34,8 @@ std::string TextOf(const std::vector<GpuRangeWork>& rows) {
   return text;
 }
 
+// Ranges that are started and ended need not be nested.
 TEST(RangeWorkOf, EachKernelIsInTheRangesAroundItsCallWhicheverEndsFirst) {
-  Builder made;
-  const auto a = made.Kernel("gemm", 1), b = made.Kernel("add", 2);
-  // The device is 1 ms behind the host.
-  made.Range("forward", 0, 100);
-  made.Range("conv", 10, 30);
-  made.Range("relu", 50, 30);
-  made.Call(a, 20, 1000, 40);
-  made.Call(b, 25, 1040, 10);
-  made.Call(b, 60, 1050, 5);
-  made.Call(b, 90, 1060, 1);
-  made.Call(b, 200, 1070, 2);
-  const auto rows = WorkOf(made);
-  EXPECT_EQ(TextOf(rows), "forward 1 4 56\n  conv 1 2 50\n  relu 1 1 5\n 0 1 2\n");
-  EXPECT_EQ(rows.at(0).kernel, "gemm");
-  EXPECT_EQ(rows.at(2).kernel, "add");
-  // Ranges that are started and ended need not be nested.
   Builder crossed;
   const auto outer = crossed.Kernel("gemm", 1);
   crossed.Range("first", 0, 50);
@@ -130,24 +115,6 @@ TEST(RangeWorkOf, ABackwardOperatorWithoutItsForwardOneStaysInItsPass) {
   ASSERT_EQ(timeline.steps.count, 19);
   EXPECT_EQ(timeline.range_steps, 2);
   EXPECT_EQ(TextOf(timeline.range_work), "Net 1 3 150\n 0 2 100\n");
-}
-
-TEST(RangeWorkOf, AnEmptyTableHasAReason) {
-  const auto reason_of = [](const Builder& made) {
-    return TimelinesOf(made.trace)[0].range_reason.value_or(Reason{}).text;
-  };
-  Builder made;
-  const auto a = made.Kernel("gemm", 1);
-  made.Range("step", 0, 100);
-  made.Launch(a, 10, 5, 7, 17);
-  EXPECT_EQ(reason_of(made), "CUPTI recorded no call of CUDA");
-  made.trace.calls.push_back({18, 1, Builder::Us(5, 0).begin_ns});
-  EXPECT_EQ(reason_of(made), "no recorded call of CUDA has the number of a kernel");
-  made.trace.calls.push_back({17, 2, Builder::Us(5, 0).begin_ns});
-  std::ranges::sort(made.trace.calls, {}, &gpu_trace::Call::correlation);
-  EXPECT_EQ(reason_of(made), "none was open on a thread that launched a kernel");
-  made.trace.calls[0].thread = 1;
-  EXPECT_EQ(reason_of(made), "");
 }
 
 TEST(RangeWorkOf, DeepAndManyRangesAreLimited) {
@@ -349,14 +316,7 @@ TEST(FindGpuSteps, OnlyMarkedStepsAreStepsAndWithoutARepetitionThereAreNone) {
   EXPECT_TRUE(none.reason->text.starts_with("no sequence of calls repeats to the end"));
 }
 
-TEST(FindGpuSteps, LaunchesOfAGraphAreStepsAndAStepMayHaveAGraphAndKernelsBesideIt) {
-  Encoder encoder;
-  // Three steps are launched kernel by kernel, then the graph is captured and replayed.
-  for (int step = 0; step < 3; ++step) encoder.Step();
-  for (int step = 0; step < kSteps; ++step) encoder.Step(3);
-  const auto steps = encoder.Steps();
-  EXPECT_EQ(FoundIn(steps), Found(StepsFrom::kGraphs, kLayers * 5, kSteps - 1));
-  EXPECT_EQ(steps.warm_up_launches, kWarmUp + 3 * kLayers * 5);
+TEST(FindGpuSteps, AStepMayHaveAGraphAndKernelsBesideIt) {
   Encoder mixed;
   const auto loss = mixed.made.Kernel("loss", 4), update = mixed.made.Kernel("update", 4);
   for (int step = 0; step < kSteps; ++step) {

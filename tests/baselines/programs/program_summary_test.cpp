@@ -13,12 +13,11 @@
 #include "tests/fakes/primitives/logs.h"
 #include "tests/fakes/refusal.h"
 #include "tests/fakes/run_files.h"
-#include "tests/fakes/small_run.h"
 
 namespace dlroof::programs {
 namespace {
 
-using testing::HasSubstr, testing::Not;
+using testing::HasSubstr;
 using Stream = std::vector<std::uint32_t>;
 using Place = std::pair<std::size_t, std::size_t>;  // begin, length
 using Ranges = std::vector<std::pair<std::size_t, std::size_t>>;
@@ -49,64 +48,6 @@ TEST(TimelineOf, CallsThatOverlapShareTheClockAndCallsOfNoTimeAndWithoutStampKee
   EXPECT_DOUBLE_EQ(timeline.executions[2], 0);
   EXPECT_DOUBLE_EQ(timeline.executions[3], 7);
   EXPECT_DOUBLE_EQ(timeline.executions[0] + timeline.executions[1], 6);
-}
-
-// A primitive whose median call takes 252 s under a roof of 1 s, and this time [s] in a step.
-std::string ReportOf(double step_seconds) {
-  const auto record = fakes::Measured("n1", 252);
-  ProgramSummary summary;
-  summary.steps.count = 9;
-  summary.primitives = {{.record = record.name,
-                         .calls = 9,
-                         .seconds = 9 * step_seconds,
-                         .step_calls = 1,
-                         .step_seconds = step_seconds}};
-  auto run = fakes::RunOf("", {record});
-  run.file.context["dlroof"]["program"] = ToJson(summary);
-  std::ostringstream out;
-  WriteProgram(roofline::PlaceRun(std::move(run.file)), 0, out);
-  return out.str();
-}
-
-// A program of 20 steps of 41 calls, of which the first is warm-up.
-record::RunFile TwentySteps(double step_seconds, double others_share) {
-  ProgramSummary summary;
-  summary.steps = {.from = StepsFrom::kFound,
-                   .count = 19,
-                   .primitives = 41,
-                   .warm_up_calls = 41,
-                   .warm_up_seconds = 0.56,
-                   .warm_up_steps = 1,
-                   .timed = 18,
-                   .median_wall_seconds = step_seconds};
-  summary.others_share = others_share;
-  auto run = fakes::RunOf("", {fakes::Measured("n1", 2)}).file;
-  run.context["dlroof"]["program"] = ToJson(summary);
-  return run;
-}
-
-TEST(ProgramDocument, CountsStepsOfTheWarmUpOnceAndNamesOtherPrograms) {
-  std::ostringstream out;
-  WriteProgram(roofline::PlaceRun(TwentySteps(0.161, 0.43)), 0, out);
-  EXPECT_THAT(out.str(), HasSubstr("20 steps, found as the period"));
-  EXPECT_THAT(out.str(), HasSubstr("41 calls each; 1 of warm-up (41 calls in 560 ms of oneDNN)"));
-  EXPECT_THAT(out.str(), HasSubstr("other programs took 43.0 % of this machine's CPUs meanwhile"));
-  out.str("");
-  WriteProgram(roofline::PlaceRun(TwentySteps(0.161, 0.04)), 0, out);
-  EXPECT_THAT(out.str(), Not(HasSubstr("other programs")));
-}
-
-TEST(StepChange, ComparesTheMedianStepsOfTwoPrograms) {
-  EXPECT_EQ(StepChange(TwentySteps(0.161, 0), TwentySteps(0.307, 0)),
-            "a step: 161 ms -> 307 ms (medians of 18 and 18 steps)");
-  EXPECT_EQ(StepChange(TwentySteps(0.161, 0), {}), "");
-}
-
-TEST(ProgramDocument, APrimitiveWhoseCallsScatterIsMarkedAndGivesNoAdvice) {
-  EXPECT_THAT(ReportOf(252), HasSubstr("the time that its arithmetic roof"));
-  EXPECT_THAT(ReportOf(252), Not(HasSubstr("~252 s")));
-  EXPECT_THAT(ReportOf(600), Not(HasSubstr("slower than")));
-  EXPECT_THAT(ReportOf(600), HasSubstr("~600 s"));
 }
 
 TEST(SummarizeProgram, CreationsOfAStepAreItsOwn) {
@@ -303,8 +244,8 @@ imports::TraceCall Module(const std::string& path, double begin, double end) {
   return {.span = kModuleSpan + path, .begin = begin, .end = end};
 }
 
-imports::TraceCall Hook(double begin, double end, std::size_t thread = 0) {
-  return {.span = kHookSpan, .thread = thread, .begin = begin, .end = end};
+imports::TraceCall Hook(double begin, double end) {
+  return {.span = kHookSpan, .begin = begin, .end = end};
 }
 
 double SecondsOf(const DividedTime& divided, std::size_t op) {
@@ -423,9 +364,6 @@ struct Traced {
   explicit Traced(const imports::Trace& trace, const logs::VerboseLog& log = Log())
       : summary(SummarizeProgram(log, StepsOf(log))),
         operators(AddOperators(trace, log, StepsOf(log), summary)) {}
-  // Without primitives.
-  explicit Traced(const std::vector<imports::TraceCall>& calls)
-      : operators(AddOperators(TraceOf(calls), {}, {}, summary)) {}
 
   const TracedProgram& trace() const { return summary.traced.value(); }
   ProgramBreakdown Breakdown() const { return BreakdownOf(UsesOf({}, summary), summary); }
@@ -471,16 +409,6 @@ TEST(AddOperators, StepsThatTheTraceHasInPartOrThatCompileAreLeftOut) {
   const Traced traced(TraceOfLog(15, 45));
   EXPECT_EQ(traced.trace().steps, 2);
   EXPECT_NEAR(traced.trace().operator_share, 0.5, 1e-9);
-  auto trace = TraceOf({Op(2, -40, -10)});  // weights are made
-  trace.begin = -40;
-  trace.end = 5;  // half of the first step
-  const Traced early(trace);
-  EXPECT_TRUE(early.operators.empty());
-  EXPECT_EQ(early.summary.primitives.size(), 1U);
-  EXPECT_TRUE(early.trace().of_no_step);
-  EXPECT_DOUBLE_EQ(early.trace().window_seconds, 45);
-  EXPECT_NEAR(early.Share("outside oneDNN"), 0.8, 1e-9);
-  EXPECT_THAT(TracedText(early.summary), HasSubstr("saw 45.0 s, but less than one step of it"));
   auto log = Log();
   for (std::size_t i = 0; i < log.executions.size(); ++i) {  // the first step takes 40 s
     if (i > 0) *log.executions[i].start_seconds += 30;
@@ -496,7 +424,7 @@ TEST(AddOperators, StepsThatTheTraceHasInPartOrThatCompileAreLeftOut) {
   EXPECT_EQ(steady.summary.primitives[1].text.kind, "aten::addmm");
 }
 
-TEST(AddOperators, AnOperatorThatCallsOneDnnHasNoFlopsAndWithoutPrimitivesStepsAreTheModels) {
+TEST(AddOperators, AnOperatorThatCallsOneDnnHasNoFlops) {
   std::vector<imports::TraceCall> calls;
   for (int i = 0; i < 10; ++i) {
     calls.push_back(Op(1, 10.0 * i, 10.0 * i + 3));      // 2 of 3 s are the primitive's
@@ -512,40 +440,9 @@ TEST(AddOperators, AnOperatorThatCallsOneDnnHasNoFlopsAndWithoutPrimitivesStepsA
     EXPECT_THAT(around.work_unknown.value().text, HasSubstr("those of oneDNN's primitives"));
     EXPECT_NEAR(around.step_seconds, 1, 1e-9);
   }
-  const Traced without({Module("Net", 0, 6), Op(1, 1, 4), Hook(6, 8), Module("Net", 10, 16),
-                        Op(1, 11, 14), Hook(16, 18), Module("Net", 20, 28)});
-  EXPECT_EQ(without.summary.steps.count, 2);
-  EXPECT_DOUBLE_EQ(*without.summary.steps.wall_seconds, 8);
-  EXPECT_DOUBLE_EQ(*without.summary.steps.median_wall_seconds, 8);
-  ASSERT_EQ(without.summary.primitives.size(), 1U);
-  EXPECT_NEAR(without.summary.primitives[0].step_seconds, 3, 1e-9);
-  EXPECT_DOUBLE_EQ(without.trace().hook_seconds, 2);
-  EXPECT_DOUBLE_EQ(without.trace().window_seconds, 16);
-  EXPECT_NEAR(without.trace().rest_share, 10. / 16, 1e-9);
-  EXPECT_DOUBLE_EQ(Again(without.summary)->traced.value().hook_seconds, 2);
-  const Traced compiled({Module("OptimizedModule", 0, 8), Op(1, 1, 4),
-                         Module("OptimizedModule", 10, 18), Op(1, 11, 14),
-                         Module("OptimizedModule", 20, 28)});
-  EXPECT_NEAR(compiled.Share("outside oneDNN and operators (compiled loops, Python)"), 0.7, 1e-9);
 }
 
-TEST(AddOperators, OnePrimitiveAloneHasTheModelsStepsAndASummaryWithATraceReadsAgain) {
-  logs::VerboseLog log;  // without marks a single primitive has no steps
-  log.processes = {{}};
-  log.primitives = {{.engine = "cpu", .kind = "eltwise"}};
-  std::vector<imports::TraceCall> calls;
-  for (int i = 0; i < 6; ++i) {
-    calls.push_back(Module("Net", 10.0 * i, 10.0 * i + 8));
-    log.executions.push_back({0, 2, 10.0 * i + 1});
-    log.executions.push_back({0, 2, 10.0 * i + 4});
-  }
-  ASSERT_EQ(StepsOf(log).from, StepsFrom::kNone);
-  const Traced traced(TraceOf(calls), log);
-  EXPECT_EQ(traced.summary.steps.from, StepsFrom::kModel);
-  EXPECT_EQ(traced.summary.steps.count, 4);  // the last call has no end, the first is the warm-up
-  EXPECT_NEAR(traced.summary.primitives[0].step_calls, 2, 1e-9);
-  EXPECT_NEAR(traced.summary.primitives[0].step_seconds, 4, 1e-9);
-  EXPECT_NEAR(traced.trace().rest_share, 0.6, 1e-9);
+TEST(AddOperators, ASummaryWithATraceReadsAgain) {
   auto summary = Traced(TraceOfLog()).summary;
   summary.traced->modules = {{"Net.*", 0.25}};
   const auto again = *Again(summary);
@@ -555,20 +452,6 @@ TEST(AddOperators, OnePrimitiveAloneHasTheModelsStepsAndASummaryWithATraceReadsA
                    {"10 steps of 100 s together: 20.0 % of it in oneDNN, 50.0 % "
                     "in other operators, 30.0 % in neither",
                     "Net.*"});
-}
-
-TEST(LargestAdvice, WhatTheRoofsNeedIsChosenOnlyIfItIsMostOfAll) {
-  using Kind = ProgramComponentKind;
-  ProgramBreakdown breakdown{.seconds = 10,
-                             .components = {{Kind::kRoof, "needed by the roofs", 4},
-                                            {Kind::kAboveRoof, "above the roof: aten::_conv", 3},
-                                            {Kind::kOperator, "operator: aten::add", 3}}};
-  EXPECT_THAT(LargestAdvice(breakdown, {}),
-              HasSubstr("the largest part above the roofs, 30 %: above the roof: "));
-  breakdown.components[0].seconds = 7;
-  breakdown.seconds = 13;
-  EXPECT_THAT(LargestAdvice(breakdown, {}),
-              HasSubstr("the largest part, 54 %: needed by the roofs: "));
 }
 
 }  // namespace

@@ -56,36 +56,12 @@ TEST(ParseDevice, KnowsAllFormsAndRefusesOthers) {
     EXPECT_THROW(ParseDevice(text, "--d"), BadInput) << text;
 }
 
-// That there is no driver is seen by tests/cli/test_gpu.py.
-TEST(AccessGpu, FindsTheRequestedDeviceOrExplainsWhyThereIsNone) {
-  for (const char* device : {"auto", "gpu", "gpu0"}) {
-    const auto access = Access("working", device);
-    EXPECT_FALSE(access.reason) << device;
-    EXPECT_EQ(access.device.name, "Fake GPU");
-  }
-  EXPECT_THAT(Access("working", "cpu").reason.value().text,
-              HasSubstr("only the CPU was requested"));
-}
-
 // The reason for a missing GPU is seen by tests/cli/test_gpu.py.
 TEST(RegisterGpu, ItsBenchmarksReportTheReasonForMissingCudnn) {
   RegisterGpu(Access("no_backends"));
   const auto lstm = workload::MakeWorkload("LSTM/gpu/cudnn/bwd/f32/t1n1i1h1");
   EXPECT_EQ(fakes::RefusalOf<Unsupported>([&] { lstm.prepare({}); }),
             "the fake was built without cuDNN");
-}
-
-TEST(RegisterGpu, AddsTheModulesBackendsAndLibrariesToTheProgram) {
-  RegisterGpu(Access("working"));
-  EXPECT_EQ(workload::AllLibraries().back().description(), "cuDNN of the fake");
-  EXPECT_EQ(
-      workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1c16h16w16k8r3s3_p1").prepare({}).algorithm,
-      "fake engine");
-  EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n1"), BadInput)
-      << "the program reads names";
-  // An exception keeps its type when it leaves the module.
-  EXPECT_THROW(workload::MakeWorkload("Conv2D/gpu/cudnn/fwd/f32/n2c16h16w16k8r3s3_p1").prepare({}),
-               Unsupported);
 }
 
 // Needs libdlroof_fake_needed.so, which is in fake_modules/nvidia/cu13/lib, as a wheel's would be.

@@ -16,12 +16,6 @@ namespace {
 using fakes::RefusalOf, record::RunFile;
 using testing::ElementsAre, testing::HasSubstr, testing::StartsWith, testing::AllOf, testing::Not;
 
-std::string Text(const ModelReport& report) {
-  std::ostringstream out;
-  document::Write(DocumentOf(report), 0, out);
-  return out.str();
-}
-
 // DRAM of 4 TB/s is validated, L2 of 9 TB/s is not.
 machine::Machine Measured(const std::string& name) {
   machine::Machine machine{.device = "gpu", .name = name, .measured_at = "2026-01-01"};
@@ -268,16 +262,6 @@ TEST(OnlyPredicted, ListsTheOthersWithTheirReasonsOrRefusesWithTheFirst) {
   EXPECT_THAT(group.not_predicted[1].reason, HasSubstr("the model has no type 'f64'"));
   EXPECT_THAT(group.not_predicted[2].reason, HasSubstr("256x256 does not fit into an SM"));
   EXPECT_THAT(group.not_predicted[3].reason, HasSubstr("its kernel uses Winograd"));
-  ModelReport report;
-  report.base = V100();
-  report.groups = {Predict(group, report.base)};
-  EXPECT_THAT(Text(report),
-              AllOf(HasSubstr("\nnot predicted "), HasSubstr(" its kernel uses Winograd")));
-  EXPECT_THAT(ModelPage(report), HasSubstr(">its kernel uses Winograd"));
-  const auto json = ToJson(report).at("groups").at(0);
-  EXPECT_EQ(json.at("layers").size(), 2U);
-  EXPECT_EQ(json.at("not_predicted").size(), 4U);
-  EXPECT_EQ(json.at("not_predicted").at(3).at("reason"), group.not_predicted[3].reason);
   auto empty = LayersOfRunFile(GpuRun(), "run.json");
   for (auto& layer : empty.layers) layer.question.type = "f64";
   EXPECT_THAT(RefusalOf(OnlyPredicted, empty, V100().gpu),
@@ -339,49 +323,16 @@ TEST(SetPredictions, MakesARunFileThatHoldsThem) {
   EXPECT_EQ(predicted, 2) << "the CPU's record has none";
 }
 
-TEST(ModelReport, JsonHoldsWhatTheTableSays) {
-  ModelReport report{.base = V100(), .choice = "fwd f32"};
-  const auto group = OneLayer();
-  report.groups = {Predict(group, report.base)};
-  const auto design = Rescaled(report.base, "sm=2");
-  report.designs = {{design, {Predict(group, design)}}};
-  report.gains = {GainsOfDoubling(group, design)};
-  const auto json = ToJson(report);
-  const auto& layer = json.at("groups").at(0).at("layers").at(0);
-  EXPECT_EQ(layer.at("name"), "n64c64h56w56k256r1s1");
-  EXPECT_DOUBLE_EQ(layer.at("seconds"), report.groups[0].layers[0].seconds);
-  EXPECT_FALSE(layer.contains("measured"));
-  EXPECT_GT(json.at("designs").at(0).at("groups").at(0).at("speedup").get<double>(), 1);
-  EXPECT_EQ(json.at("next").at(0).at("most_useful"), report.gains[0][0].resource);
-  // The GPU's figures read back as a parameter file.
-  EXPECT_EQ(delta::GpuFromJson(json.at("gpu"), "x").dram_bytes_per_second,
-            report.base.gpu.dram_bytes_per_second);
-  EXPECT_THAT(Text(report), AllOf(HasSubstr("n64c64h56w56k256r1s1"), HasSubstr("\nWhat if\n")));
-}
-
-TEST(ModelPage, HoldsTheTablesAndNothingOfItsInputIsMarkup) {
+TEST(ModelPage, NothingOfItsInputIsMarkup) {
   ModelReport report{.base = V100()};
   report.base.gpu.name = "a<b>&\"c\x01";
-  report.choice = "fwd f32";
   auto group = OneLayer();
   group.name = "<script>x</script>";
   report.groups = {Predict(group, report.base)};
-  report.gains = {GainsOfDoubling(group, report.base)};
   const auto page = ModelPage(report);
   EXPECT_THAT(page, HasSubstr("<h1>a&#60;b&#62;&#38;&#34;c\\u0001</h1>"));
   EXPECT_THAT(page, HasSubstr("<h2>&#60;script&#62;x&#60;/script&#62;</h2>"));
   EXPECT_THAT(page, Not(HasSubstr("<script")));
-  EXPECT_THAT(page, HasSubstr(">n64c64h56w56k256r1s1</td>"));
-  EXPECT_THAT(page, HasSubstr("<th>DRAM</th>"));
-  EXPECT_THAT(page, HasSubstr("Balance next"));
-  EXPECT_THAT(page, HasSubstr("NVIDIA Tesla V100 GPU Architecture"));  // a figure's source
-  EXPECT_THAT(page, Not(HasSubstr("What if")));
-  EXPECT_THAT(page, Not(HasSubstr("<svg")));
-}
-
-TEST(FigureScript, NeedsSomethingToDraw) {
-  EXPECT_THAT(RefusalOf([] { FigureScript({.base = V100()}, "svg"); }),
-              HasSubstr("--scale or --sweep"));
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <random>
 #include <sstream>
 #include <string>
@@ -120,20 +119,6 @@ TEST(ProgramRun, EveryRecordHasANameOfItsOwnAndAPlaceUnderTheRoofsAndTheCensusTe
   EXPECT_NEAR(summary.seconds, 1.358, 0.001);
 }
 
-// PyTorch's BERT with oneDNN's fusion.
-TEST(ProgramRun, BertsLongestPrimitivesHaveBenchmarks) {
-  auto summary = programs::ProgramOf(Imported("pt_bert_graph_inf.onednn.log").context).value();
-  std::ranges::sort(summary.primitives, std::ranges::greater{},
-                    [&](const auto& primitive) { return summary.SecondsOf(primitive); });
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < 5; ++i) names.push_back(summary.primitives.at(i).benchmark);
-  EXPECT_THAT(names, ElementsAre("Matmul/cpu/onednn/fwd/f32/m512n3072k768/bias/gelu_erf/any",
-                                 "Matmul/cpu/onednn/fwd/f32/m512n768k3072/bias/sum/any",
-                                 "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/sum/any",
-                                 "Matmul/cpu/onednn/fwd/f32/m512n768k768/bias/any",
-                                 "LayerNorm/cpu/onednn/fwd/f32/m512n768/scale/shift"));
-}
-
 struct Heard {
   ForegroundEnd end;
   std::string bytes;
@@ -156,21 +141,6 @@ TEST(RunInForeground, PassesAllBytesAndLateOnesAndSaysWhatLeftItOpen) {
   heard = Listen("{ sleep 0.5; echo late; } &");
   EXPECT_EQ(heard.bytes, "late\n");
   EXPECT_FALSE(heard.end.left_open);
-}
-
-TEST(VerboseModeOn, DoesNotOverrideTheUsersVariables) {
-  unsetenv("ONEDNN_VERBOSE");
-  unsetenv("DNNL_VERBOSE");
-  EXPECT_EQ(VerboseModeOn().variables, (Variables{{"DNNL_VERBOSE", "1"},
-                                                  {"DNNL_VERBOSE_TIMESTAMP", "1"},
-                                                  {"ONEDNN_VERBOSE", "profile_exec"},
-                                                  {"ONEDNN_VERBOSE_TIMESTAMP", "1"}}));
-  EXPECT_EQ(VerboseModeOn().remark, std::nullopt);
-  setenv("DNNL_VERBOSE", "1", 1);
-  EXPECT_EQ(VerboseModeOn().variables.count("ONEDNN_VERBOSE"), 0U);
-  EXPECT_EQ(VerboseModeOn().remark,
-            "DNNL_VERBOSE=1 is set already and stays; unset it and profile sets its own");
-  unsetenv("DNNL_VERBOSE");
 }
 
 constexpr const char* kLines[] = {

@@ -6,16 +6,14 @@
 #include "bench/runner/bench_flags.h"
 #include "bench/runner/command.h"
 #include "bench/runner/parts_of_run.h"
-#include "bench/runner/prepared_calls.h"
 #include "bench/runner/run_context.h"
-#include "tests/fakes/fake_gpu.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::runner {
 namespace {
 
-using testing::Contains, testing::ElementsAre, testing::Field, testing::HasSubstr, testing::Not,
-    testing::MatchesRegex, testing::AllOf, testing::StartsWith, testing::IsEmpty;
+using testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::MatchesRegex,
+    testing::AllOf, testing::StartsWith;
 
 // A program with a command that takes options of each kind, and a command below a command.
 struct Example {
@@ -105,36 +103,6 @@ TEST(Run, RefusesWhatBreaksARule) {
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
                 MatchesRegex("program: .+ \\(program --help lists commands and flags\\)\n"));
   }
-}
-
-TEST(Run, NamesTheNumbersThatAFlagTakes) {
-  Example example;
-  testing::internal::CaptureStderr();
-  EXPECT_EQ(example.Run({"measure", "a", "--budget=-1"}), 2);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("--budget: expected a number of at least 0, not '-1'"));
-}
-
-TEST(Run, PrintsHelpAndTheVersion) {
-  Example example;
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(example.Run({"measure", "--help"}), 0);
-  EXPECT_THAT(
-      testing::internal::GetCapturedStdout(),
-      AllOf(HasSubstr("-q,--quick"), HasSubstr("INT:INT in [1 - 8]"), HasSubstr("{table,json}")));
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(example.Run({"--version"}), 0);
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "1.2.3\n");
-}
-
-TEST(Parse, ReadsFlagsOfAProgramWithoutCommands) {
-  Example example;
-  Command program{.name = "bench", .about = "Flags:", .options = example.Options()};
-  program.options.erase(program.options.begin(), program.options.begin() + 2);  // not flags
-  Parse(program, {"-q", "--levels=l1"});
-  EXPECT_TRUE(example.quick);
-  EXPECT_EQ(fakes::RefusalOf([&] { Parse(program, {"--help"}); }).substr(0, 7), "flags: ");
-  EXPECT_THAT(Help(program), HasSubstr("Flags:"));
 }
 
 std::string Refusal(const std::vector<std::string>& args) {
@@ -319,12 +287,6 @@ TEST(RefusePinning, NamesTheVariableAndAThreadLimitMayBeThatOfTheRun) {
   EXPECT_NO_THROW(RefuseThreadLimit(8, OneVariable("OMP_NUM_THREADS", "2")));
 }
 
-TEST(LimitsContext, HasARowPerLimit) {
-  EXPECT_TRUE(LimitsContext({}).is_null());
-  EXPECT_EQ(LimitsContext({{cpu::LimitKind::kPriority, "nice 5", "waits"}}).dump(),
-            R"([{"effect":"waits","found":"nice 5","limit":"priority"}])");
-}
-
 TEST(QuotaWatch, SaysHowOftenTheQuotaStoppedTheProcessIfItWasRead) {
   const auto stat = std::make_shared<std::string>("nr_periods 10\nnr_throttled 4\n");
   const cpu::CpuQuota quota{.cpus = 0.5, .file = "/g/cpu.max", .stat = "/g/cpu.stat"};
@@ -345,31 +307,6 @@ TEST(QuotaWatch, SaysHowOftenTheQuotaStoppedTheProcessIfItWasRead) {
                          [&late](const std::filesystem::path&) { return late; });
   late = "nr_periods 3000\nnr_throttled 400\n";
   EXPECT_EQ(blind.Stopped(blind.Read()), std::nullopt);
-}
-
-// Counts with fake sources: a GPU's whose counters are locked, and one that throws.
-std::vector<CountingNote> Notes(const std::string& choice, const std::string& name) {
-  static const bool registered = [] {
-    for (const auto& source : fakes::FakeSources()) RegisterCounterSource(source);
-    return true;
-  }();
-  EXPECT_TRUE(registered);
-  const auto counting = CountPrepared(fakes::FakeWorkload(workload::ParseBenchmarkName(name)),
-                                      fakes::FakeCall(), {.counters = choice}, {});
-  EXPECT_EQ(counting.work.at(Provenance::kModelled).flops.at("fp32.vector"), 1e6) << name;
-  EXPECT_EQ(counting.work.count(Provenance::kMeasured), 0) << name;
-  return counting.notes;
-}
-
-constexpr const char* kOnGpu = "Fake/gpu/none/fwd/f32/n1";
-
-TEST(CountPrepared, SaysNothingOfSourcesThatWereNotChosenOrOnACpu) {
-  EXPECT_THAT(Notes("model", kOnGpu), Not(Contains(Field(&CountingNote::source, "cupti"))));
-  EXPECT_THAT(Notes("off", kOnGpu), IsEmpty());
-  EXPECT_THAT(Notes("auto", "Fake/cpu/none/fwd/f32/n1"),
-              Not(Contains(Field(&CountingNote::text, HasSubstr("fake")))));
-  Notes("off", kOnGpu);
-  EXPECT_EQ(CountersWarning("cupti"), std::nullopt);
 }
 
 }  // namespace

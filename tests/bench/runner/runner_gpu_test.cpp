@@ -44,22 +44,7 @@ void NeverRepeats(fakes::FakeClock& clock) {
   };
 }
 
-TEST(RunnerOfGpu, RecordsTheDevicesTimesAndKnowsTheKernelsWithoutCounters) {
-  int opened = 0;
-  const auto open = fakes::OpenWith([&](fakes::FakeClock&) { ++opened; });
-  const auto records = fakes::Records(
-      {OnGpu(kCall), OnGpu("Fake/gpu/none/fwd/f32/n2"), OnGpu("Fake/gpu/none/fwd/f32/n4")},
-      {.threads = 2}, {open});
-  ASSERT_EQ(records.size(), 3);
-  EXPECT_EQ(opened, 1);
-  const auto& record = records[0];
-  EXPECT_EQ(record.status, record::Status::kOk) << record.reason;
-  for (const auto& repetition : record.repetitions) {
-    ASSERT_TRUE(repetition.gpu);
-    EXPECT_DOUBLE_EQ(repetition.gpu->empty_seconds.value(), fakes::kFakeEmpty);
-    EXPECT_FALSE(repetition.gpu->steady_seconds);
-    EXPECT_GT(repetition.gpu->host_seconds.value(), 0);
-  }
+TEST(RunnerOfGpu, KnowsTheKernelsWithoutCounters) {
   const auto uncounted = fakes::RecordOf(OnGpu(kCall), {.counters = "off"}, {fakes::OpenFake});
   ASSERT_EQ(uncounted.kernels.size(), 1);
   EXPECT_EQ(uncounted.kernels[0].facts->waves, 0.5);
@@ -108,32 +93,6 @@ TEST(RunnerOfGpu, SteadyRunsLoadTheGpuFirst) {
   const auto record = fakes::RecordOf(OnGpu(kCall), {}, options);
   EXPECT_TRUE(record::IsSteady(record));
   EXPECT_GE(now, runner::kMinLoadSeconds);
-}
-
-// A call of 11 us fills a millisecond 91 times: one call alone, then what Google Benchmark keeps.
-TEST(RunnerOfGpu, WhatGoogleBenchmarkWillNotKeepIsNotSampled) {
-  int batches = 0;
-  const auto open = fakes::OpenWith([&](fakes::FakeClock& clock) {
-    clock.batch = [&, batch = clock.batch](const gpu::Enqueue& call, int calls, const auto& more) {
-      return ++batches, batch(call, calls, more);
-    };
-    clock.graph = [](const gpu::Enqueue&, int calls) {
-      return [calls] { return gpu::GpuBatch{calls * 11e-6}; };
-    };
-  });
-  const auto sampled = [&](std::optional<double> min_seconds) {
-    batches = 0;
-    const auto record =
-        fakes::RecordOf(OnGpu(kCall), {}, {.open_gpu = open, .gpu = {.min_seconds = min_seconds}});
-    for (const auto& repetition : record.repetitions) EXPECT_TRUE(repetition.gpu);
-    EXPECT_EQ(record.repetitions.size(), 2);
-    return batches / 3;
-  };
-  // Google Benchmark also keeps what took five times as long by the wall clock.
-  int fewest = sampled(0.001);
-  for (int i = 0; i < 5 && fewest > 2; ++i) fewest = std::min(fewest, sampled(0.001));
-  EXPECT_EQ(fewest, 2);
-  EXPECT_GT(sampled(std::nullopt), 2);
 }
 
 // Heat halves the SMs' clock in the first trains: other repetitions follow, after pauses in which

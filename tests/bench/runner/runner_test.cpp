@@ -1,7 +1,6 @@
 #include "bench/runner/runner.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -21,7 +20,7 @@
 namespace dlroof::runner {
 namespace {
 
-using testing::_, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::MatchesRegex;
+using testing::_, testing::ElementsAre, testing::HasSubstr, testing::MatchesRegex;
 
 constexpr const char* kOnCpu = "Fake/cpu/none/fwd/f32/n1";
 
@@ -105,39 +104,6 @@ TEST(Runner, LooksAtTheCoresOfATeamAndKeepsNoisyRepetitionsWhenItIsTold) {
     }
     EXPECT_GT(looks, 0);
   }
-}
-
-// The quota stops the process in each period; ten periods pass between two readings.
-TEST(Runner, SaysHowOftenTheQuotaStoppedATeam) {
-  fakes::RunLog log;
-  const auto workload = fakes::Fake(kOnCpu, log);
-  int periods = 0;
-  const QuotaWatch quota({.cpus = 0.5, .file = "/g/cpu.max", .stat = "/g/cpu.stat"},
-                         [&](const std::filesystem::path&) {
-                           periods += 10;
-                           return fmt::format("nr_periods {0}\nnr_throttled {0}\n", periods);
-                         });
-  live::Session session(nlohmann::json::object(), [] { return std::vector<machine::Machine>{}; });
-  Runner runner({}, {.session = &session, .quota = &quota});
-  Runner::Team team;
-  benchmark::ClearRegisteredBenchmarks();
-  benchmark::RegisterBenchmark("team",
-                               [&](benchmark::State& state) {
-                                 runner.RunInTeam(
-                                     state, workload, [](std::int64_t) {}, team);
-                               })
-      ->Threads(2)
-      ->Iterations(100)
-      ->Repetitions(1);
-  benchmark::ConsoleReporter reporter;
-  std::ostringstream out;
-  reporter.SetOutputStream(&out);
-  benchmark::RunSpecifiedBenchmarks(&reporter, "team");
-  benchmark::ClearRegisteredBenchmarks();
-  const auto& counting = session.MeasuredOf(kOnCpu).record.counting;
-  const auto found = std::ranges::find(counting, "limits", &CountingNote::source);
-  ASSERT_NE(found, counting.end());
-  EXPECT_THAT(found->text, HasSubstr("in 10 of 10 periods"));
 }
 
 TEST(Runner, RepeatsUntilTheRuleIsContentOrTheOfferEnds) {
@@ -232,62 +198,6 @@ TEST(Runner, ThreadsOfANameWinOverTheRunsAndWhatCannotBePreparedIsNotTriedAgain)
   EXPECT_EQ(prepared, 1);
 }
 
-// The supervisor's ends of the two pipes. Its turns are written before the run, and the answers are
-// read after it.
-class TurnClientTest : public testing::Test {
- protected:
-  TurnClientTest() {
-    EXPECT_EQ(pipe(from_), 0);
-    EXPECT_EQ(pipe(to_), 0);
-  }
-  ~TurnClientTest() override {
-    for (const int fd : {from_[0], to_[0]}) close(fd);
-  }
-
-  std::vector<record::Record> RunWith(const std::string& turns, fakes::RunLog& log) {
-    EXPECT_EQ(write(from_[1], turns.data(), turns.size()), static_cast<ssize_t>(turns.size()));
-    close(from_[1]);
-    auto records =
-        fakes::Records({fakes::Fake(kOnCpu, log)}, {},
-                       {.turns = TurnPipes{.from_supervisor = from_[0], .to_supervisor = to_[1]}});
-    close(to_[1]);
-    return records;
-  }
-
-  std::vector<std::string> Heard() {
-    std::string text(4096, ' ');
-    text.resize(static_cast<std::size_t>(read(to_[0], text.data(), text.size())));
-    std::istringstream in(text);
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
-    return lines;
-  }
-
- private:
-  int from_[2] = {}, to_[2] = {};
-};
-
-TEST_F(TurnClientTest, EachRepetitionTakesATurnAndSaysItsIterations) {
-  fakes::RunLog log;
-  const auto records = RunWith(std::string(60, 't'), log);
-  ASSERT_EQ(records.size(), 1);
-  ASSERT_EQ(records[0].repetitions.size(), 2);
-  const auto heard = Heard();
-  ASSERT_GE(heard.size(), 3);
-  EXPECT_EQ(heard.front(), "ready");
-  // Both repetitions have as many iterations; the guesses before had fewer.
-  const auto iterations = std::to_string(static_cast<int>(records[0].repetitions[0].iterations));
-  EXPECT_EQ(heard[heard.size() - 1], iterations);
-  EXPECT_EQ(heard[heard.size() - 2], iterations);
-  for (std::size_t i = 1; i + 2 < heard.size(); ++i) EXPECT_NE(heard[i], iterations);
-}
-
-TEST_F(TurnClientTest, WithoutATurnNothingIsMeasured) {
-  fakes::RunLog log;
-  EXPECT_THAT(RunWith("", log), IsEmpty());
-  EXPECT_THAT(Heard(), ElementsAre("ready"));
-}
-
 // A machine that takes 50 W, whatever it does.
 energy::EnergyMeter FiftyWatts() {
   return {
@@ -356,23 +266,10 @@ TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwnAndAGpuThatCannotBeOpenedOrDoe
   EXPECT_FALSE(opened);
 }
 
-TEST(GpuEnergy, IsTheBoardsOwnCounterAndAGpuThatDoesNotTellHasAReason) {
-  auto meter = GpuEnergy([] { return std::optional<double>(12.5); });
-  EXPECT_EQ(meter.from, "nvml");
-  ASSERT_EQ(meter.domains.size(), 1u);
-  EXPECT_EQ(meter.domains[0].joules(), 12.5);
-  EXPECT_THAT(meter.covers, HasSubstr("without CPU"));
-  meter = GpuEnergy([] { return std::optional<double>(); });
-  EXPECT_THAT(meter.domains, IsEmpty());
-  EXPECT_THAT(meter.unavailable.value().text, HasSubstr("nvml: the driver does not report"));
-  EXPECT_TRUE(GpuEnergy({}).unavailable);
-}
-
 // What happened while a call was explained.
 struct Seen {
   std::vector<ExplainPart> parts;  // begun
   std::vector<double> folded;      // distinct bytes for which a folded call was prepared
-  int prepared = 0;
   ParallelTime profile;
 };
 
@@ -412,7 +309,6 @@ class WatchedCallsTest : public testing::Test {
     const workload::Workload workload{.name = workload::ParseBenchmarkName(kOnCpu),
                                       .prepare = [&](const workload::RunSettings& settings) {
                                         EXPECT_EQ(settings.threads, 1);
-                                        ++seen.prepared;
                                         when_prepared();
                                         return CallOf(single_thread_algorithm, seen);
                                       }};
@@ -442,13 +338,6 @@ TEST_F(WatchedCallsTest, MeasuresOneThreadThenNearAndFarTensors) {
   EXPECT_GT(seen.profile.far_seconds.value(), 0);
 }
 
-TEST_F(WatchedCallsTest, MeasuresNothingWithoutTime) {
-  const auto seen = Explained({.limit_seconds = 25}, cpu::Budget(0));
-  EXPECT_EQ(seen.prepared, 0);
-  EXPECT_THAT(seen.parts, IsEmpty());
-  EXPECT_FALSE(seen.profile.single_thread_seconds) << "the profile of the regions stays";
-}
-
 // The clock jumps past the limit when the call on one thread is prepared.
 TEST_F(WatchedCallsTest, StopsWhenTheTimeIsOver) {
   double now = 0;
@@ -465,73 +354,6 @@ TEST_F(WatchedCallsTest, AnotherAlgorithmOnOneThreadIsNotCompared) {
   EXPECT_FALSE(seen.profile.single_thread_seconds || seen.profile.instructions);
   EXPECT_EQ(seen.profile.instructions_reason.value().text,
             "on one thread the library uses another algorithm (other)");
-}
-
-TEST(ExplainBudget, IsWhatTheTimedRepetitionsLeave) {
-  const cpu::BudgetClocks still = {[] { return 50.0; }, [] { return 3.0; }};
-  const auto limited = ExplainBudget({.limit_seconds = 25}, 5, still);
-  EXPECT_DOUBLE_EQ(limited.WallLeft(), 20);
-  EXPECT_DOUBLE_EQ(limited.CpuLeft(), 10);
-  EXPECT_TRUE(ExplainBudget({.limit_seconds = 25}, 26, still).IsSpent());
-  EXPECT_FALSE(ExplainBudget({}, 1e9, still).IsSpent());
-}
-
-TEST(IsTimedLongEnough, LeavesTimeForThePass) {
-  EXPECT_FALSE(IsTimedLongEnough({.limit_seconds = 25}, 14));
-  EXPECT_TRUE(IsTimedLongEnough({.limit_seconds = 25}, 16));
-  EXPECT_FALSE(IsTimedLongEnough({}, 1e6));
-}
-
-// Two benchmarks have 6 steps: each is timed, then each has two parts.
-TEST(ExplainProgress, CountsTimedBenchmarksAndPartsIfItIsWanted) {
-  std::vector<machine::MeasureProgress> seen;
-  double now = 100;
-  const std::optional<ExplainOptions> options = ExplainOptions{
-      .progress = [&](const machine::MeasureProgress& progress) { seen.push_back(progress); },
-      .reports_timing = true};
-  ExplainProgress progress(options, 2, [&] { return now; });
-  progress.Time("a");
-  now += 3;
-  progress.Time("b");
-  now += 3;
-  progress.Explain(0, "a", ExplainPart::kSingleThreaded);
-  progress.Explain(1, "b", ExplainPart::kNearAndFar);
-  progress.End();
-  ASSERT_EQ(seen.size(), 5);
-  std::vector<int> steps;
-  for (const auto& one : seen) {
-    EXPECT_EQ(one.steps, 6);
-    steps.push_back(one.step);
-  }
-  EXPECT_THAT(steps, ElementsAre(0, 1, 2, 5, 6));
-  EXPECT_EQ(seen[0].text, "timing a");
-  EXPECT_DOUBLE_EQ(seen[1].eta_seconds, 5 * 3) << "the first step took 3 s";
-  EXPECT_EQ(seen[3].text, "b, with near and far tensors");
-  EXPECT_EQ(seen[4].eta_seconds, 0);
-  int reports = 0;
-  const std::optional<ExplainOptions> only_parts =
-      ExplainOptions{.progress = [&](const machine::MeasureProgress&) { ++reports; }};
-  ExplainProgress parts(only_parts, 1, [] { return 0.0; });
-  parts.Time("a");
-  EXPECT_EQ(reports, 0) << "the table shows what is timed";
-  parts.Explain(0, "a", ExplainPart::kSingleThreaded);
-  EXPECT_EQ(reports, 1);
-  ExplainProgress none(std::nullopt, 1, [] { return 0.0; });
-  none.Time("a");
-  none.End();
-  EXPECT_EQ(reports, 1);
-}
-
-TEST(ProgressLine, IsReadAsItWasWrittenAndOfAnotherFormIsNoProgress) {
-  auto line = ProgressLine({.step = 3, .steps = 8, .text = "a \"b\"\nc", .eta_seconds = 1.5});
-  ASSERT_EQ(line.back(), '\n');
-  line.pop_back();
-  EXPECT_EQ(line.find('\n'), std::string::npos) << "one line";
-  const auto read = ParseProgressLine(line).value();
-  EXPECT_EQ(std::tuple(read.step, read.steps, read.text), std::tuple(3, 8, "a \"b\"\nc"));
-  EXPECT_EQ(read.eta_seconds, 1.5);
-  for (const auto* other : {"", "ready", "{}", "[1, 2]", R"({"step": "x", "steps": 2})"})
-    EXPECT_FALSE(ParseProgressLine(other)) << other;
 }
 
 }  // namespace

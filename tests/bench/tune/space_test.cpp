@@ -242,45 +242,6 @@ TEST(ProposalOf, IsOneThreadWhereThreadsCostTheMostAndIsAbsentWhereNoSettingHelp
   EXPECT_FALSE(ProposalOf(noisy, 2)) << "no component is beyond the noise";
 }
 
-std::string ProposedFor(const std::string& name) {
-  std::string texts;
-  for (const auto& proposal : GpuProposals(workload::ParseBenchmarkName(name))) {
-    texts += proposal.text + '\n';
-    UnderSetting(workload::ParseBenchmarkName(name), proposal.setting);
-  }
-  return texts;
-}
-
-TEST(GpuProposals, AreTheOtherOptionsOfTheName) {
-  for (const auto& [name, proposed] :
-       {std::pair("Conv2D/gpu/cudnn/bwd_data/f32/n2c8h8w8k8r3s3_s2p0:1x0:1/nchw",
-                  "without nchw\nbest\npadded\n"),
-        {"Conv2D/gpu/cudnn/fwd/f16/n2c8h8w8k8r3s3", "nchw\nbest\n"},
-        {"LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8",
-         "persist-static\npersist-small-h\npersist-dynamic\n"}})
-    EXPECT_EQ(ProposedFor(name), proposed) << name;
-}
-
-settings::TrialResult OnGpu(const std::vector<double>& times) {
-  settings::TrialResult result{.windows = {}, .failure = {}, .algorithm = "engine 1"};
-  for (const double seconds : times) result.windows.push_back({.seconds = seconds});
-  return result;
-}
-
-TEST(ComparedText, SaysTheDevicesTimesAndWhetherTheyDiffer) {
-  const Proposal proposal{{{"padding", "padded"}}, "padded"};
-  const auto before = OnGpu({14.4e-3, 14.3e-3, 14.5e-3});
-  EXPECT_EQ(ComparedText(proposal, before, OnGpu({225e-6, 226e-6, 224e-6})),
-            "tried padded: 225 µs on the device instead of 14.4 ms, 64.00x as fast; engine 1");
-  EXPECT_EQ(ComparedText(proposal, before, OnGpu({14.3e-3, 14.2e-3, 14.4e-3})),
-            "tried padded: 14.3 ms on the device instead of 14.4 ms, no difference beyond the "
-            "noise; engine 1");
-  const settings::TrialResult refused{{}, Reason{"unsupported: no engine"}};
-  EXPECT_EQ(ComparedText(proposal, before, refused), "tried padded: unsupported: no engine");
-  EXPECT_EQ(ComparedText(proposal, refused, before),
-            "tried padded: the default is unsupported: no engine");
-}
-
 settings::Tuning Won() {
   settings::Tuning tuning{.plan = {.subject = "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32"}};
   tuning.state = settings::TuningState::kConfirmed;
@@ -300,33 +261,7 @@ std::string Written(const settings::Tuning& tuning) {
   return out.str();
 }
 
-TEST(TuningReport, IsAWaterfallWithTheSettingsToCopyOrSaysThatNothingIsToWin) {
-  EXPECT_EQ(Written(Won()),
-            R"(LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32
-  |##############################|    40.0 µs  default
-  |########################      |    32.0 µs  threads=1: 1.25x as fast (1.190x to 1.316x)
-    no fork, no join, no waiting
-  best: 1.25x as fast (1.190x to 1.316x), confirmed by 14 blocks of new processes
-  tried ONEDNN_MAX_CPU_ISA=AVX2: slower (about 2.68 of the time, 2 blocks)
-  settings:
-    export OMP_NUM_THREADS=1
-    dlroof_bench --dlroof_suite=<(echo LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1) --benchmark_filter='^LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32/threads1$'
-)");
-  auto tuning = Won();
-  const auto relative_to = [&](const settings::Setting& reference) {
-    tuning.tried.front().reference = reference;
-    return Written(tuning);
-  };
-  EXPECT_THAT(relative_to({}), HasSubstr("2.68 of the time with the default, 2 blocks)"));
-  EXPECT_THAT(relative_to(tuning.best), HasSubstr("of the time with threads=1, 2 "));
-  tuning.state = settings::TuningState::kNothingWon;
-  EXPECT_THAT(Written(tuning), HasSubstr("nothing to win"));
-  tuning.tried.front().ratio.reset();
-  EXPECT_THAT(Written(tuning),
-              AllOf(Not(HasSubstr("nothing to win")), HasSubstr("1 of 1 choices")));
-}
-
-TEST(TuningReport, TimesAreEstimatesAndAGainIsNotConfirmedWhereRepetitionsAreMostlyNoisy) {
+TEST(TuningReport, TimesAreEstimatesWhereRepetitionsAreMostlyNoisy) {
   auto tuning = Won();
   const auto add = [&](const char* stage, bool noisy) {
     settings::TrialResult result;
@@ -339,18 +274,6 @@ TEST(TuningReport, TimesAreEstimatesAndAGainIsNotConfirmedWhereRepetitionsAreMos
   settings::JudgeNoise(tuning);
   EXPECT_THAT(Written(tuning),
               AllOf(HasSubstr("|   ~40.0 µs  default"), HasSubstr("confirmed by 14 blocks")));
-  add("confirmation 1", true);
-  add("confirmation 2", true);
-  settings::JudgeNoise(tuning);
-  EXPECT_EQ(Written(tuning),
-            "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32\n"
-            "  no confirmed gain: threads=1 is 1.25x as fast (1.190x to 1.316x) beside other "
-            "programs: 12 of 18 repetitions were disturbed; measure on a quiet machine\n"
-            "  busy: times of one setting differ by 0.0 % from block to block (8 pairs)\n"
-            "  the best setting of a quiet machine may be another one; a larger --budget may "
-            "confirm what seems "
-            "faster\n"
-            "  tried ONEDNN_MAX_CPU_ISA=AVX2: slower (about 2.68 of the time, 2 blocks)\n");
 }
 
 TEST(TuningReport, WithoutAValidationThereIsNoRatio) {

@@ -255,18 +255,6 @@ TEST(IntegersOf4Bits, AreStoredInPairs) {
   }
 }
 
-TEST(ElementBytes, IsTheSizeOfWhatIsStored) {
-  for (const char* type : {"f32", "f16", "bf16", "e4m3", "s32", "s8", "u8"})
-    EXPECT_EQ(Encoded({1, 2, 3}, type).size(), 3U * static_cast<size_t>(ElementBytes(type)))
-        << type;
-  EXPECT_EQ(StoredBytes(5, "e2m1"), 3);
-  EXPECT_EQ(StoredBytes(5, "f16"), 10);
-  EXPECT_THROW(ElementBytes("e2m1"), std::logic_error);
-  EXPECT_EQ(ElementBytes("f64"), 8);
-  EXPECT_THROW(Encoded({1}, "f64"), std::logic_error);
-  EXPECT_THROW(ElementBytes("f8"), std::logic_error);
-}
-
 // Faults that libraries shipped, planted into right results: each check finds its own. Sources:
 // pytorch issues 163539 (3-D convolutions in bf16) and 187095 (grouped products),
 // TransformerEngine issue 2765 (experts without rows). Those of attention are in its own tests.

@@ -99,8 +99,6 @@ TEST(WithSize, IsTheNameOfTheOtherProblemAndRefusesWhatCannotBeAndSizeOfIsTheNam
   EXPECT_EQ(WithSize(std::string(kLstm) + "l2", "layers", 1), kLstm);
   EXPECT_EQ(WithSize(std::string(kLstm) + "/threads1/cold", "hidden", 64),
             "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h64/threads1/cold");
-  EXPECT_THAT(fakes::RefusalOf(WithSize, kConv, "hidden", 4),
-              HasSubstr("--sweep=hidden: Conv2D has no such parameter; it has batch, filters"));
   EXPECT_THAT(fakes::RefusalOf(WithSize, kConv, "kernel", 99),
               HasSubstr("kernel 99: Conv2D/cpu/onednn/fwd/f32/n16c8h12w12k16r99s99_p1: "));
   EXPECT_THAT(fakes::RefusalOf(WithSize, "Conv2D/cpu/onednn/fwd/f32/n16q", "batch", 4),
@@ -110,16 +108,6 @@ TEST(WithSize, IsTheNameOfTheOtherProblemAndRefusesWhatCannotBeAndSizeOfIsTheNam
   EXPECT_EQ(SizeOf(kConv, "batch"), 16);
   EXPECT_EQ(SizeOf(kLstm, "layers"), 1) << "left out";
   EXPECT_THAT(fakes::RefusalOf(SizeOf, kConv, "layers"), HasSubstr("no such parameter"));
-}
-
-TEST(WithThreads, StandsBeforeTheCachesStateAndIsRefusedTwiceOrForAnotherDevice) {
-  EXPECT_EQ(WithThreads(kConv, 2), std::string(kConv) + "/threads2");
-  EXPECT_EQ(WithThreads(std::string(kConv) + "/relu/cold", 2),
-            std::string(kConv) + "/relu/threads2/cold");
-  EXPECT_THAT(fakes::RefusalOf(WithThreads, std::string(kConv) + "/threads1", 2),
-              HasSubstr("the name already fixes the number of threads; remove threads1"));
-  EXPECT_THAT(fakes::RefusalOf(WithThreads, "Conv2D/gpu/cudnn/fwd/f32/n16c8h12w12k16r3s3_p1", 2),
-              HasSubstr("only benchmarks on the CPU have a number of threads to sweep"));
 }
 
 // Reads a run file with one record of this name and work. Returns the warnings.
