@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "bench/workload/memory.h"
 #include "bench/workload/operator_parts.h"
@@ -115,6 +116,22 @@ int64_t Pairs(const AttentionProblem& p) {
   int64_t pairs = 0;
   for (int64_t sequence = 0; sequence < p.b; ++sequence) pairs += of_sequence(sequence);
   return p.h * pairs;
+}
+
+double ExecutedOverUseful(const AttentionProblem& p) {
+  return static_cast<double>(p.b * p.h * p.q * p.k) / static_cast<double>(Pairs(p));
+}
+
+bool HasMask(const AttentionProblem& p) { return p.causal != Causal::kNone || !p.lengths.empty(); }
+
+std::vector<float> MaskOf(const AttentionProblem& p, int64_t masks) {
+  std::vector<float> mask(static_cast<size_t>(masks * p.q * p.k),
+                          -std::numeric_limits<float>::infinity());
+  for (int64_t row = 0; row < masks * p.q; ++row) {
+    const auto keys = KeysOf(p, row / p.q, row % p.q);
+    std::fill_n(mask.begin() + row * p.k + keys.begin, keys.size(), 0.0F);
+  }
+  return mask;
 }
 
 Work WorkOf(const AttentionProblem& p, std::string_view type, const Pipes& pipes, size_t launches) {

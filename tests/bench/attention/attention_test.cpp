@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <set>
 
@@ -411,43 +409,6 @@ TEST(AttentionCheck, TakesTheRoundingsOfFp8AndFindsAnotherMask) {
   EXPECT_FALSE(Check(p, "f16", in, result(text, in), 5).ok);
   EXPECT_FALSE(Check(p, "e4m3", in, result("b1h2q9k64d16_kv1tl", in), 5).ok);
   EXPECT_FALSE(Check(p, "e4m3", in, result("b1h2q9k64d16_kv1w32br", in), 5).ok);
-}
-
-// Returns the result of one head whose scores, weights and elements are rounded to bf16. q is four
-// times as large as usual, so that the scores' roundings count.
-std::vector<double> WithRoundedScores(const AttentionProblem& p, const Tensors& in) {
-  const auto rounded = [](double x) { return workload::RoundToBf16(static_cast<float>(x)); };
-  std::vector<double> o;
-  for (int64_t query = 0; query < p.q; ++query) {
-    const auto keys = KeysOf(p, 0, query);
-    std::vector<double> weights, row(static_cast<size_t>(p.d));
-    for (int64_t key = keys.begin; key < keys.end; ++key)
-      weights.push_back(std::exp(
-          rounded(std::inner_product(in.q.begin() + query * p.d, in.q.begin() + (query + 1) * p.d,
-                                     in.k.begin() + key * p.d, 0.0) /
-                  std::sqrt(static_cast<double>(p.d)))));
-    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-    for (int64_t key = keys.begin; key < keys.end; ++key)
-      for (size_t i = 0; i < row.size(); ++i)
-        row[i] += rounded(weights[static_cast<size_t>(key - keys.begin)] / sum) *
-                  in.v[static_cast<size_t>(key * p.d) + i];
-    std::ranges::transform(row, std::back_inserter(o), rounded);
-  }
-  return o;
-}
-
-TEST(AttentionCheck, TakesTheRoundingsOfScoresOnlyOfALibraryThatStoresThemSo) {
-  for (const auto& [text, other] : {std::pair("b1h1q99k99d64_tl", "b1h1q99k99d64"),
-                                    {"b1h1q64k256d64_br", "b1h1q64k256d64_tl"},
-                                    {"b1h1q32k512d33", "b1h1q32k512d33_l500"}}) {
-    const auto p = ParseAttention(text);
-    auto in = SeededInputs(p, "bf16", 5);
-    for (double& value : in.q) value *= 4;
-    const auto o = WithRoundedScores(p, in), wrong = WithRoundedScores(ParseAttention(other), in);
-    EXPECT_FALSE(Check(p, "bf16", in, o, 5).ok) << text;
-    EXPECT_TRUE(Check(p, "bf16", in, o, 5, Scores::kRounded).ok) << text;
-    EXPECT_FALSE(Check(p, "bf16", in, wrong, 5, Scores::kRounded).ok) << text << " as " << other;
-  }
 }
 
 // Partitions of oneDNN Graph as three versions of the library report them.
