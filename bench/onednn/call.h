@@ -256,9 +256,10 @@ workload::PreparedCall PrepareCall(const workload::RunSettings& settings, std::s
                                   .isa = EffectiveIsa(),
                                   .modelled = work(*call),
                                   .memory = Regions(call->arguments, call->weights)};
-  RefuseReferenceLoops(call->implementation, prepared.modelled);
-  if constexpr (kIsCall)
+  if constexpr (kIsCall) {
+    RefuseReferenceLoops(call->implementation, prepared.modelled);
     prepared.explain.folded = [call](double bytes) { return Folded(call, bytes); };
+  }
   prepared.verify = [call, kept, check, before] {
     before(*kept, *call);
     call->Run();
