@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "bench/workload/memory.h"
 #include "bench/workload/operator_parts.h"
@@ -117,6 +118,22 @@ int64_t Pairs(const AttentionProblem& p) {
   return p.h * pairs;
 }
 
+double ExecutedOverUseful(const AttentionProblem& p) {
+  return static_cast<double>(p.b * p.h * p.q * p.k) / static_cast<double>(Pairs(p));
+}
+
+bool HasMask(const AttentionProblem& p) { return p.causal != Causal::kNone || !p.lengths.empty(); }
+
+std::vector<float> MaskOf(const AttentionProblem& p, int64_t masks) {
+  std::vector<float> mask(static_cast<size_t>(masks * p.q * p.k),
+                          -std::numeric_limits<float>::infinity());
+  for (int64_t row = 0; row < masks * p.q; ++row) {
+    const auto keys = KeysOf(p, row / p.q, row % p.q);
+    std::fill_n(mask.begin() + row * p.k + keys.begin, keys.size(), 0.0F);
+  }
+  return mask;
+}
+
 Work WorkOf(const AttentionProblem& p, std::string_view type, const Pipes& pipes, size_t launches) {
   const auto pairs = static_cast<double>(Pairs(p));
   const auto queries = static_cast<double>(p.b * p.h * p.q);
@@ -224,7 +241,6 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .flop_convention = "4*D per pair of a query and a key that it sees; scale and "
                         "softmax, 6 per pair less 2 per query, apart; bwd: 10*D per pair, and 6 "
                         "per pair plus 2*D per query apart",
-     .benchdnn = {&kSdpaDriver},
      .directions = {"fwd", "bwd"},
      .templates = "Attention/cpu/onednn/fwd/{f32,bf16}/*\n",
      .with_batch = WithBatch,

@@ -50,8 +50,12 @@ struct KeyRange {
 KeyRange KeysOf(const AttentionProblem& problem, int64_t sequence, int64_t query);
 // Returns the number of (query, visible key) pairs over all sequences and heads.
 int64_t Pairs(const AttentionProblem& problem);
-
-extern const suites::BenchdnnDriver kSdpaDriver;
+// Returns all pairs, which an unfused library computes, divided by the visible ones [1].
+double ExecutedOverUseful(const AttentionProblem& problem);
+bool HasMask(const AttentionProblem& problem);
+// Returns masks (q x k) to add to scores: minus infinity where a query does not see a key, else 0.
+// `masks`: b, or 1 if one mask serves all sequences.
+std::vector<float> MaskOf(const AttentionProblem& problem, int64_t masks);
 
 // The pipes of the products q k^T (scores) and weights v (values), and of scale and softmax.
 struct Pipes {
@@ -122,12 +126,9 @@ std::vector<double> InPages(const CudnnAttentionCase& request, const std::vector
 // Computes `o` by the reference loops. `o` must have as many elements as q.
 void RunLoops(const AttentionProblem& problem, const Tensors& in, std::vector<double>& o);
 
-// How a library stores the scores q k^T in memory: in f32, or rounded to the call's element type.
-enum class Scores { kF32, kRounded };
 // Compares an output row by row with the reference loops in double.
 workload::Verification Check(const AttentionProblem& problem, std::string_view type,
-                             const Tensors& in, const std::vector<double>& output, uint64_t seed,
-                             Scores scores = Scores::kF32);
+                             const Tensors& in, const std::vector<double>& output, uint64_t seed);
 
 // Further inputs of a backward call: o, its gradient, and per query log(sum of exp(scores)).
 struct BackwardInputs {
@@ -136,6 +137,8 @@ struct BackwardInputs {
 // Returns a seeded gradient of o, between -1 and 1 and exactly representable in the type.
 std::vector<double> SeededGradient(const AttentionProblem& problem, std::string_view type,
                                    uint64_t seed);
+// Returns the statistics of scores q k^T / sqrt(d), b x h x q x k, without hidden pairs.
+std::vector<double> StatisticsOf(const AttentionProblem& problem, const std::vector<float>& scores);
 // Compares the statistics written by a forward call with those computed from the inputs.
 workload::Verification CheckStatistics(const AttentionProblem& problem, const Tensors& in,
                                        const std::vector<double>& statistics, uint64_t seed);

@@ -30,7 +30,6 @@ int64_t FirstKey(const AttentionProblem& p, int64_t query) {
 struct Row {
   int64_t first = 0;            // index in k and v of the first visible element
   std::vector<double> weights;  // softmax weights of the visible keys
-  double log_sum = 0;           // log(sum of exp(scores)): a score is log(weight) + log_sum
 };
 Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t query) {
   const auto keys = KeysOf(p, query / (p.q * p.h), query % p.q);
@@ -45,7 +44,6 @@ Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t query) {
   double sum = 0;
   for (double& weight : row.weights) sum += weight = std::exp(weight - greatest);
   for (double& weight : row.weights) weight /= sum;
-  row.log_sum = greatest + std::log(sum);
   return row;
 }
 
@@ -53,19 +51,7 @@ Row RowOf(const AttentionProblem& p, const Tensors& in, int64_t query) {
 struct Term {
   double factor = 0, magnitude = 0;  // `magnitude` scales the rounding error of `factor`
   const double* row = nullptr;
-  double score = 0;  // of which `factor` is the weight; only for o
 };
-
-// Returns how much rounded scores may change element i of a row of o, whose value is `o`.
-double RoundingOfScores(const std::vector<Term>& terms, size_t i, double o) {
-  double changes = 0, squares = 0;
-  for (const auto& term : terms) {
-    const double change = std::fabs(term.factor * term.score * (term.row[i] - o));
-    changes += change;
-    squares += change * change;
-  }
-  return std::min(2 * changes, 4 * std::sqrt(squares));
-}
 
 // Returns the largest error of a row of o or of a gradient, divided by the allowed error of each
 // element. That is the sum of:
@@ -77,9 +63,8 @@ double RoundingOfScores(const std::vector<Term>& terms, size_t i, double o) {
 //   of w |v|. These roundings are independent: 4 x sqrt(sum of (w v)^2), some eight standard
 //   deviations, is allowed if that is less, so that one wrong key among thousands is found. Also
 //   the result is rounded, and factors below the smallest number of f16 or fp8.
-// - rounded scores: each score s is rounded twice, which changes o by w |s| |v - o|
 double RowError(const std::vector<Term>& terms, std::span<const double> output,
-                const workload::TypeRounding& rounding, Scores scores = Scores::kF32) {
+                const workload::TypeRounding& rounding) {
   const double units =
       64 + std::sqrt(static_cast<double>(terms.size())) + 8 * static_cast<double>(output.size());
   double error = 0;
@@ -93,8 +78,7 @@ double RowError(const std::vector<Term>& terms, std::span<const double> output,
       magnitude += term.magnitude * std::fabs(term.row[i]);
       values += std::fabs(term.row[i]);
     }
-    double rounded = std::min(2 * products, 4 * std::sqrt(squares)) + std::fabs(right);
-    if (scores == Scores::kRounded) rounded += RoundingOfScores(terms, i, right);
+    const double rounded = std::min(2 * products, 4 * std::sqrt(squares)) + std::fabs(right);
     const double allowed = rounding.sum * units * magnitude + rounding.result * rounded +
                            rounding.least * (1 + values);
     error = std::max(error, workload::ErrorInUnits(output[i], right, allowed));
@@ -108,8 +92,7 @@ std::vector<Term> TermsOfOutput(const AttentionProblem& p, const Tensors& in, in
   std::vector<Term> terms;
   const double* value = in.v.data() + row.first;
   for (const double weight : row.weights) {
-    // Weights that are 0 in double have no score, and change nothing.
-    terms.push_back({weight, weight, value, weight > 0 ? std::log(weight) + row.log_sum : 0});
+    terms.push_back({weight, weight, value});
     value += p.d;
   }
   return terms;
@@ -221,11 +204,11 @@ void RunLoops(const AttentionProblem& p, const Tensors& in, std::vector<double>&
 }
 
 workload::Verification Check(const AttentionProblem& p, std::string_view type, const Tensors& in,
-                             const std::vector<double>& output, uint64_t seed, Scores scores) {
+                             const std::vector<double>& output, uint64_t seed) {
   auto rounding = workload::RoundingOf(type).value();
   if (type == "e4m3") rounding.least /= kFp8Scale;
   const auto error = [&](int64_t row, std::span<const double> o) {
-    return RowError(TermsOfOutput(p, in, row), o, rounding, scores);
+    return RowError(TermsOfOutput(p, in, row), o, rounding);
   };
   return workload::CheckOutput({.units = p.b * p.h * p.q,
                                 .size = p.d,
@@ -238,6 +221,19 @@ std::vector<double> SeededGradient(const AttentionProblem& p, std::string_view t
                                    uint64_t seed) {
   const auto values = workload::SeededValues(p.b * p.h * p.q * p.d, seed + 3, type, -1, 1);
   return {values.begin(), values.end()};
+}
+
+std::vector<double> StatisticsOf(const AttentionProblem& p, const std::vector<float>& scores) {
+  std::vector<double> statistics;
+  for (int64_t query = 0; query < p.b * p.h * p.q; ++query) {
+    const auto keys = KeysOf(p, query / (p.q * p.h), query % p.q);
+    const float* const score = scores.data() + query * p.k;
+    const double greatest = *std::max_element(score + keys.begin, score + keys.end);
+    double sum = 0;
+    for (int64_t key = keys.begin; key < keys.end; ++key) sum += std::exp(score[key] - greatest);
+    statistics.push_back(static_cast<float>(greatest + std::log(sum)));
+  }
+  return statistics;
 }
 
 // Allowed error: 64 x 2^-24 x (1 + max(1, largest sum |q k| / sqrt(d) of a key) + log(sum)).

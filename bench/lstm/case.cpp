@@ -420,6 +420,26 @@ LstmCase ReadOnednnLstmCase(const workload::BenchmarkName& name) {
   return ReadLstmCase(name, LstmTypeNames(), {{"peephole"}, {"ldigo"}, workload::FpmathOptions()});
 }
 
+void RequireOnednnLstm(const LstmCase& lstm) {
+  const LstmType& type = LstmTypeOf(lstm.type);
+  if (type.source == "u8" && lstm.problem.passes == LstmPasses::kSummed && lstm.problem.l > 1)
+    throw Unsupported(
+        "oneDNN adds the stored u8 numbers of two passes, each with its shift, but the next layer "
+        "would subtract only one shift ({}, bisum)",
+        type.name);
+  // benchdnn crashes as well: oneDNN overwrites the heap.
+  if (IsQuantized(type) && lstm.fpmath != "strict")
+    throw Unsupported("fpmath modes are for f32: oneDNN accepts fpmath-{} with {} and crashes",
+                      lstm.fpmath, type.name);
+}
+
+double OnednnLstmTolerance(const LstmCase& lstm) {
+  const double terms = static_cast<double>(lstm.problem.t * lstm.problem.n);
+  const double growth = std::sqrt(std::max(1.0, terms / 2048));
+  if (IsQuantized(LstmTypeOf(lstm.type))) return 0.1;
+  return (lstm.type == "f32" && lstm.fpmath == "strict" ? 1e-5 : 0.02) * growth;
+}
+
 bool IsQuantized(const LstmType& type) { return type.weight == "s8"; }
 
 LstmType UniformLstmType(std::string_view e) { return {e, e, e, e, e, e, e, e, e, e}; }

@@ -236,6 +236,19 @@ LstmCase ReadLstmCase(const workload::BenchmarkName& name, const std::vector<std
                       const workload::OptionRows& options);
 
 LstmCase ReadOnednnLstmCase(const workload::BenchmarkName& name);
+// Throws Unsupported for calls that oneDNN 3.2 accepts but computes wrongly or crashes in.
+void RequireOnednnLstm(const LstmCase& lstm);
+// Returns the allowed error, divided by the tensor's largest value [1]:
+// - f32: 1e-5. Each of some tens of consecutive operations through a gate has an error of 2^-24;
+//   states damp earlier errors. Observed: 2e-6.
+// - bf16, f16: 0.02. Each stored hidden state, which the next step and layer read, is rounded by
+//   2^-9 of its size, and so are gates in the backward pass. Observed with bf16: 6e-3. The same
+//   holds for f32 with an fpmath mode, which rounds factors of products: a smaller error.
+// - int8: 0.1. A hidden state is off by 1/254 of full scale, and by twice as much after a
+//   projection, whose outputs are some tenths in size. Observed: 1e-2, with a projection 4e-2.
+// A wrong gate, weight or step causes an error of some tenths. Except for int8 the allowed error
+// grows like sqrt(t*n) from t*n = 2048 on, because weight gradients are sums of t*n terms.
+double OnednnLstmTolerance(const LstmCase& lstm);
 
 // Returns the pipe of the matrix part. Arguments as in workload::MatrixPipe and LstmCase::fpmath.
 // `implementation`: names of all primitives, joined by " + ". An f32 LSTM has "bf16.matrix" only if

@@ -1,5 +1,8 @@
 #include "bench/onednn/call.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -57,6 +60,21 @@ const memory& Call::AddInput(int argument, const memory::desc& desc,
 
 const memory& Call::AddOutput(int argument, const memory::desc& desc) {
   return arguments.insert_or_assign(argument, tensors.Poisoned(desc)).first->second;
+}
+
+void Sequence::Finish() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    steps[i].listed = ListedArguments(steps[i].arguments);
+    // The arguments of a primitive with at most one post-op are below 2^16.
+    const auto key = [&](int argument) { return static_cast<int>(i << 16U) | argument; };
+    for (const auto& [argument, tensor] : steps[i].arguments)
+      arguments.emplace(key(argument), tensor);
+    for (const int argument : steps[i].weights) weights.push_back(key(argument));
+    if (std::ranges::count(names, steps[i].implementation) == 0)
+      names.push_back(steps[i].implementation);
+  }
+  implementation = fmt::format("{}", fmt::join(names, " + "));
 }
 
 void CopyTensors(const Arguments& from, const Arguments& to) {

@@ -206,6 +206,16 @@ struct Sequence {
   std::vector<int> weights{};  // keys of `arguments` that are trained parameters
   std::string implementation{};
 
+  // Appends a primitive with these arguments.
+  template <class Primitive>
+  Call& Add(const typename Primitive::primitive_desc& chosen, const Arguments& of_step) {
+    auto& step = steps.emplace_back(CallOf<Primitive>(chosen));
+    step.arguments = of_step;
+    return step;
+  }
+  // Sets what follows from the steps: their lists, `arguments`, `weights`, and as `implementation`
+  // the distinct names of theirs, joined by " + ".
+  void Finish();
   void Run() const {
     for (const auto& step : steps) step.Run();
   }
@@ -246,9 +256,10 @@ workload::PreparedCall PrepareCall(const workload::RunSettings& settings, std::s
                                   .isa = EffectiveIsa(),
                                   .modelled = work(*call),
                                   .memory = Regions(call->arguments, call->weights)};
-  RefuseReferenceLoops(call->implementation, prepared.modelled);
-  if constexpr (kIsCall)
+  if constexpr (kIsCall) {
+    RefuseReferenceLoops(call->implementation, prepared.modelled);
     prepared.explain.folded = [call](double bytes) { return Folded(call, bytes); };
+  }
   prepared.verify = [call, kept, check, before] {
     before(*kept, *call);
     call->Run();

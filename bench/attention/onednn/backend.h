@@ -1,6 +1,7 @@
 // What forward and backward calls of attention by oneDNN's primitives share.
 #pragma once
 
+#include <dnnl.hpp>
 #include <vector>
 
 #include "bench/attention/attention.h"
@@ -34,12 +35,11 @@ struct Steps : onednn::Sequence {
 
   dnnl::memory::data_type type;
   std::vector<std::string> products;  // implementation of each product
+  dnnl::memory result;                // of a forward call
 };
 // Returns a forward call: the first primitive writes the scores, the last the result.
 Steps ForwardSteps(const AttentionProblem& problem, dnnl::memory::data_type type,
                    const Tensors& in);
-// Returns all pairs, which the library computes, divided by those that the mask leaves [1].
-double ExecutedOverUseful(const AttentionProblem& problem);
 
 workload::PreparedCall PrepareBackward(const AttentionProblem& problem, const std::string& type,
                                        const workload::RunSettings& settings);

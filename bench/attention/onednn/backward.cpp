@@ -42,10 +42,9 @@ struct Backward : Steps {
     Product(d_o, Transposed(v), d_scores, 1);
     Binary(dnnl::algorithm::binary_mul, d_o, o, row_products, {});
     if (p.d > 1)  // oneDNN refuses a reduction along a dimension of size 1
-      steps
-          .emplace_back(onednn::CallOf<dnnl::reduction>(
-              {CpuEngine(), dnnl::algorithm::reduction_sum, row_products.get_desc(), each, 0, 0}))
-          .arguments = {{DNNL_ARG_SRC, row_products}, {DNNL_ARG_DST, sums}};
+      Add<dnnl::reduction>(
+          {CpuEngine(), dnnl::algorithm::reduction_sum, row_products.get_desc(), each, 0, 0},
+          {{DNNL_ARG_SRC, row_products}, {DNNL_ARG_DST, sums}});
     dnnl::post_ops weighted;
     weighted.append_binary(dnnl::algorithm::binary_mul, pairs);
     Binary(dnnl::algorithm::binary_sub, d_scores, sums, d_scores, weighted)
@@ -70,8 +69,7 @@ struct Backward : Steps {
   memory Typed(const memory& tensor) {
     if (type == kF32) return tensor;
     const auto rounded = New(PlainDesc(tensor.get_desc().get_dims(), type));
-    steps.emplace_back(onednn::CallOf<dnnl::reorder>({tensor, rounded})).arguments = {
-        {DNNL_ARG_FROM, tensor}, {DNNL_ARG_TO, rounded}};
+    Add<dnnl::reorder>({tensor, rounded}, {{DNNL_ARG_FROM, tensor}, {DNNL_ARG_TO, rounded}});
     return rounded;
   }
 
@@ -89,17 +87,10 @@ Inputs InputsOf(const AttentionProblem& p, const std::string& type, unsigned see
   Inputs inputs{SeededInputs(p, type, seed), {}};
   const auto call = ForwardSteps(p, onednn::DataType(type), inputs.tensors);
   call.Run();
-  const auto o = call.steps.back().Values(DNNL_ARG_DST);
-  const auto scores = call.steps.front().Values(DNNL_ARG_DST);
-  inputs.backward = {{o.begin(), o.end()}, SeededGradient(p, type, seed), {}};
-  for (int64_t query = 0; query < p.b * p.h * p.q; ++query) {
-    const auto keys = KeysOf(p, query / (p.q * p.h), query % p.q);
-    const float* const score = scores.data() + query * p.k;
-    const double greatest = *std::max_element(score + keys.begin, score + keys.end);
-    double sum = 0;
-    for (int64_t key = keys.begin; key < keys.end; ++key) sum += std::exp(score[key] - greatest);
-    inputs.backward.statistics.push_back(static_cast<float>(greatest + std::log(sum)));
-  }
+  const auto o = onednn::Plain(call.result);
+  inputs.backward = {{o.begin(), o.end()},
+                     SeededGradient(p, type, seed),
+                     StatisticsOf(p, call.steps.front().Values(DNNL_ARG_DST))};
   for (const auto& found : {Check(p, type, inputs.tensors, inputs.backward.o, seed),
                             CheckStatistics(p, inputs.tensors, inputs.backward.statistics, seed)})
     if (!found.ok) throw std::runtime_error("the forward call " + workload::DifferenceText(found));

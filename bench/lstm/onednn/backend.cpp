@@ -1,16 +1,14 @@
-#include "bench/lstm/onednn/backend.h"
-
+// LSTM/cpu/onednn: an LSTM stack by oneDNN's LSTM primitive.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <dnnl.hpp>
-#include <memory>
-#include <unordered_set>
+#include <utility>
 
 #include "bench/lstm/loops.h"
+#include "bench/onednn/call.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
@@ -21,11 +19,10 @@ namespace {
 using Weights = LstmLayerWeights<float>;
 using dnnl::memory;
 
-dnnl::rnn_direction DirectionOf(const LstmProblem& problem) {
-  if (problem.passes == LstmPasses::kConcatenated) return dnnl::rnn_direction::bidirectional_concat;
-  if (problem.passes == LstmPasses::kSummed) return dnnl::rnn_direction::bidirectional_sum;
-  return dnnl::rnn_direction::unidirectional_left2right;
-}
+constexpr dnnl::rnn_direction kRnnDirections[] = {
+    // in the order of LstmPasses
+    dnnl::rnn_direction::unidirectional_left2right, dnnl::rnn_direction::bidirectional_concat,
+    dnnl::rnn_direction::bidirectional_sum};
 
 bool IsInteger(memory::data_type type) {
   return type == memory::data_type::u8 || type == memory::data_type::s8;
@@ -34,24 +31,6 @@ bool IsInteger(memory::data_type type) {
 // Returns the zero point: for u8 the middle of the integers that the scale uses, else 0.
 float ShiftOf(memory::data_type type, const LstmProblem& problem) {
   return type == memory::data_type::u8 ? Int8ActivationScale(problem) + 1 : 0;
-}
-
-std::vector<float> Joined(const LstmInput<float>& input, const LstmStage& stage,
-                          std::vector<float> Weights::*tensor) {
-  std::vector<float> values;
-  for (int64_t layer = stage.first; layer < stage.first + stage.layers; ++layer) {
-    const auto& part = input.layers[layer].*tensor;
-    values.insert(values.end(), part.begin(), part.end());
-  }
-  return values;
-}
-
-// Returns the states of a stage's layers [layer][pass][sample][channel].
-std::vector<float> LayersOf(const std::vector<float>& states, const LstmStage& stage,
-                            const LstmProblem& problem) {
-  const int64_t layer = static_cast<int64_t>(states.size()) / problem.l;
-  return {states.begin() + stage.first * layer,
-          states.begin() + (stage.first + stage.layers) * layer};
 }
 
 // Arguments of the weights and their gradients, and the tensor.
@@ -70,82 +49,87 @@ memory::desc AnyDesc(const memory::dims& dims, memory::data_type type) {
   return {dims, type, memory::format_tag::any};
 }
 
-// Creates the primitives and memory of an LSTM stack from plain tensors. Sources, states and
-// outputs have plain layouts (tnc, ldnc). oneDNN chooses the layout of the weights unless the name
+// What a call reads. Only `bwd` reads `d_output`.
+struct LstmTensors {
+  LstmInput<float> input;
+  LstmOutput<float> d_output;
+};
+
+// Creates the primitives and memory of one stage from plain tensors. Sources, states and outputs
+// have plain layouts (tnc, ldnc). oneDNN chooses the layout of the weights unless the name
 // has the option ldigo. Layouts and attributes are those of benchdnn with --trivial-strides=true,
 // so that times are comparable. Only scale and shift of int8 differ: to use the whole range of
 // integers they are 127 and 128 (s8: 127 and 0; "bisum": see Int8ActivationScale), not benchdnn's
 // 63.5 and 28. Weights have one common scale, benchdnn's default.
-class LstmBuilder {
+class StageBuilder {
  public:
-  using Forward = dnnl::lstm_forward::primitive_desc;
+  using ForwardDesc = dnnl::lstm_forward::primitive_desc;
 
   // Stores references to the arguments. Throws Unsupported for a type that oneDNN does not have.
-  LstmBuilder(const LstmCase& lstm, const LstmInput<float>& input)
-      : lstm_(lstm), problem_(lstm.problem), type_(LstmTypeOf(lstm.type)), input_(input) {
+  StageBuilder(const LstmCase& lstm, const LstmTensors& tensors, const LstmStage& stage)
+      : lstm_(lstm), tensors_(tensors), stage_(stage) {
     // Sets the mode even if it is strict, because the environment may change oneDNN's default.
     attributes_.set_fpmath_mode(lstm.fpmath == "strict" ? dnnl::fpmath_mode::strict
                                                         : onednn::FpmathMode(lstm.fpmath));
-    if (!IsQuantized(type_)) return;
-    const float weight_scale = kInt8WeightSteps / Int8WeightLimit(problem_);
-    for (auto* attributes : {&attributes_, &quantization_}) {
-      attributes->set_rnn_data_qparams(Int8ActivationScale(problem_),
-                                       ShiftOf(onednn::DataType(type_.source), problem_));
-      attributes->set_rnn_weights_qparams(0, {weight_scale});
-      if (problem_.p != 0) attributes->set_rnn_weights_projection_qparams(0, {weight_scale});
+    if (IsQuantized(type_)) {
+      const float weight_scale = kInt8WeightSteps / Int8WeightLimit(problem_);
+      for (auto* attributes : {&attributes_, &quantization_}) {
+        attributes->set_rnn_data_qparams(Int8ActivationScale(problem_),
+                                         ShiftOf(onednn::DataType(type_.source), problem_));
+        attributes->set_rnn_weights_qparams(0, {weight_scale});
+        if (problem_.p != 0) attributes->set_rnn_weights_projection_qparams(0, {weight_scale});
+      }
     }
-  }
-
-  // Describes a stage's forward call. Throws dnnl::error if the library does not support it.
-  Forward Describe(const LstmStage& stage) const {
-    const Shapes s = ShapesOf(stage);
-    return Forward(onednn::CpuEngine(),
-                   onednn::ForwardKind(lstm_.direction != LstmDirection::kForwardInference),
-                   DirectionOf(problem_), s.source, s.hidden, s.cell, s.input, s.state, s.peephole,
-                   s.projection, s.bias, s.output, s.hidden, s.cell, attributes_);
+    const Shapes s = ShapesOfStage();
+    forward_ = ForwardDesc(onednn::CpuEngine(),
+                           onednn::ForwardKind(lstm.direction != LstmDirection::kForwardInference),
+                           direction_, s.source, s.hidden, s.cell, s.input, s.state, s.peephole,
+                           s.projection, s.bias, s.output, s.hidden, s.cell, attributes_);
   }
 
   // Returns a forward call. `below`: the previous stage's call, whose output it reads, or null.
-  onednn::Call MakeForward(const LstmStage& stage, const Forward& descriptor,
-                           const onednn::Call* below) const {
-    auto step = onednn::CallOf<dnnl::lstm_forward>(descriptor);
-    if (below != nullptr)
-      step.arguments[DNNL_ARG_SRC_LAYER] = below->arguments.at(DNNL_ARG_DST_LAYER);
-    else
-      Add(DNNL_ARG_SRC_LAYER, input_.source, descriptor, step);
-    Add(DNNL_ARG_SRC_ITER, LayersOf(input_.initial_hidden, stage, problem_), descriptor, step);
-    Add(DNNL_ARG_SRC_ITER_C, LayersOf(input_.initial_cell, stage, problem_), descriptor, step);
-    AddWeights(stage, descriptor, step);
+  onednn::Call Forward(const onednn::Call* below) const {
+    auto step = onednn::CallOf<dnnl::lstm_forward>(forward_);
+    const auto& input = tensors_.input;
+    AddSource(DNNL_ARG_SRC_LAYER, input.source, forward_, below, DNNL_ARG_DST_LAYER, step);
+    AddStates(DNNL_ARG_SRC_ITER, input.initial_hidden, forward_, step);
+    AddStates(DNNL_ARG_SRC_ITER_C, input.initial_cell, forward_, step);
+    AddWeights(forward_, step);
     for (const int result : {DNNL_ARG_DST_LAYER, DNNL_ARG_DST_ITER, DNNL_ARG_DST_ITER_C})
-      step.AddOutput(result, DescOf(descriptor, result));
-    if (descriptor.workspace_desc().get_size() != 0)
-      step.arguments[DNNL_ARG_WORKSPACE] = step.tensors.Zeroed(descriptor.workspace_desc());
-    step.listed = onednn::ListedArguments(step.arguments);
+      step.AddOutput(result, DescOf(forward_, result));
+    if (forward_.workspace_desc().get_size() != 0)
+      step.arguments[DNNL_ARG_WORKSPACE] = step.tensors.Zeroed(forward_.workspace_desc());
     return step;
   }
 
-  // Returns a stage's backward call. `forward`: its forward call. `above`: the backward call of the
-  // next stage, which reads this stage's output; null for the last stage.
-  onednn::Call MakeBackward(const LstmStage& stage, const Forward& forward_descriptor,
-                            const onednn::Call& forward, const LstmOutput<float>& d_output,
-                            const onednn::Call* above) const {
-    const auto descriptor = DescribeBackward(stage, forward_descriptor, above);
-    auto step = onednn::CallOf<dnnl::lstm_backward>(descriptor);
+  // Returns a backward call. `forward`: the forward call. `above`: the backward call of the next
+  // stage, which reads this stage's output; null for the last stage.
+  onednn::Call Backward(const onednn::Call& forward, const onednn::Call* above) const {
+    const Shapes s = ShapesOfStage();
+    Shapes d = s;  // of the gradients; peepholes keep the plain layout
+    for (auto* desc :
+         {&d.source, &d.hidden, &d.cell, &d.input, &d.state, &d.projection, &d.bias, &d.output})
+      if (!desc->is_zero()) *desc = AnyDesc(desc->get_dims(), memory::data_type::f32);
+    if (above != nullptr) d.output = above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER).get_desc();
+    const dnnl::lstm_backward::primitive_desc chosen(
+        onednn::CpuEngine(), dnnl::prop_kind::backward, direction_, s.source, s.hidden, s.cell,
+        s.input, s.state, s.peephole, s.projection, s.bias, s.output, s.hidden, s.cell, d.source,
+        d.hidden, d.cell, d.input, d.state, d.peephole, d.projection, d.bias, d.output, d.hidden,
+        d.cell, forward_, attributes_);
+    auto step = onednn::CallOf<dnnl::lstm_backward>(chosen);
     step.arguments = forward.arguments;
-    AddWeights(stage, descriptor, step);
-    if (above != nullptr)
-      step.arguments[DNNL_ARG_DIFF_DST_LAYER] = above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER);
-    else
-      Add(DNNL_ARG_DIFF_DST_LAYER, d_output.output, descriptor, step);
-    Add(DNNL_ARG_DIFF_DST_ITER, LayersOf(d_output.final_hidden, stage, problem_), descriptor, step);
-    Add(DNNL_ARG_DIFF_DST_ITER_C, LayersOf(d_output.final_cell, stage, problem_), descriptor, step);
+    AddWeights(chosen, step);
+    const auto& d_output = tensors_.d_output;
+    AddSource(DNNL_ARG_DIFF_DST_LAYER, d_output.output, chosen, above, DNNL_ARG_DIFF_SRC_LAYER,
+              step);
+    AddStates(DNNL_ARG_DIFF_DST_ITER, d_output.final_hidden, chosen, step);
+    AddStates(DNNL_ARG_DIFF_DST_ITER_C, d_output.final_cell, chosen, step);
     for (const int result :
          {DNNL_ARG_DIFF_SRC_LAYER, DNNL_ARG_DIFF_SRC_ITER, DNNL_ARG_DIFF_SRC_ITER_C})
-      step.AddOutput(result, DescOf(descriptor, result));
+      step.AddOutput(result, DescOf(chosen, result));
     for (const auto& [argument, gradient, tensor] : kWeights)
       if (step.arguments.count(argument) > 0)
-        step.arguments[gradient] = step.tensors.Zeroed(DescOf(descriptor, gradient));
-    step.listed = onednn::ListedArguments(step.arguments);
+        step.arguments[gradient] = step.tensors.Zeroed(DescOf(chosen, gradient));
     return step;
   }
 
@@ -154,10 +138,10 @@ class LstmBuilder {
     memory::desc source, hidden, cell, input, state, peephole, projection, bias, output;
   };
 
-  Shapes ShapesOf(const LstmStage& stage) const {
-    const int64_t layers = stage.layers, passes = Passes(problem_), state = StateWidth(problem_);
-    const int64_t t = problem_.t, n = problem_.n, h = problem_.h;
-    const int64_t input = InputWidth(problem_, stage.first);
+  Shapes ShapesOfStage() const {
+    const auto& p = problem_;
+    const int64_t layers = stage_.layers, passes = Passes(p), state = StateWidth(p);
+    const int64_t input = InputWidth(p, stage_.first);
     const auto plain = [](const memory::dims& dims, std::string_view type) {
       return onednn::PlainDesc(dims, onednn::DataType(type));
     };
@@ -165,49 +149,27 @@ class LstmBuilder {
       return lstm_.plain_weights ? plain(dims, type_.weight)
                                  : AnyDesc(dims, onednn::DataType(type_.weight));
     };
-    const bool last = stage.first + stage.layers == problem_.l;
-    Shapes shapes{
-        .source = plain({t, n, input}, type_.source),
-        .hidden = plain({layers, passes, n, state}, type_.hidden),
-        .cell = plain({layers, passes, n, h}, type_.cell),
-        .input = weights({layers, passes, input, 4, h}),
-        .state = weights({layers, passes, state, 4, h}),
-        .bias = plain({layers, passes, 4, h}, type_.bias),
-        .output = plain({t, n, OutputWidth(problem_)}, last ? type_.output : type_.source)};
-    if (problem_.p != 0) shapes.projection = weights({layers, passes, h, problem_.p});
-    if (problem_.peephole) shapes.peephole = plain({layers, passes, 3, h}, "f32");
+    const bool last = stage_.first + layers == p.l;
+    Shapes shapes{.source = plain({p.t, p.n, input}, type_.source),
+                  .hidden = plain({layers, passes, p.n, state}, type_.hidden),
+                  .cell = plain({layers, passes, p.n, p.h}, type_.cell),
+                  .input = weights({layers, passes, input, 4, p.h}),
+                  .state = weights({layers, passes, state, 4, p.h}),
+                  .bias = plain({layers, passes, 4, p.h}, type_.bias),
+                  .output = plain({p.t, p.n, OutputWidth(p)}, last ? type_.output : type_.source)};
+    if (p.p != 0) shapes.projection = weights({layers, passes, p.h, p.p});
+    if (p.peephole) shapes.peephole = plain({layers, passes, 3, p.h}, "f32");
     return shapes;
   }
 
-  Shapes GradientShapesOf(const LstmStage& stage) const {
-    Shapes shapes = ShapesOf(stage);  // peepholes keep the plain layout
-    for (auto* desc : {&shapes.source, &shapes.hidden, &shapes.cell, &shapes.input, &shapes.state,
-                       &shapes.projection, &shapes.bias, &shapes.output})
-      if (!desc->is_zero()) *desc = AnyDesc(desc->get_dims(), memory::data_type::f32);
-    return shapes;
-  }
-
-  dnnl::lstm_backward::primitive_desc DescribeBackward(const LstmStage& stage,
-                                                       const Forward& forward,
-                                                       const onednn::Call* above) const {
-    const Shapes s = ShapesOf(stage), d = GradientShapesOf(stage);
-    const auto d_output =
-        above != nullptr ? above->arguments.at(DNNL_ARG_DIFF_SRC_LAYER).get_desc() : d.output;
-    return dnnl::lstm_backward::primitive_desc(
-        onednn::CpuEngine(), dnnl::prop_kind::backward, DirectionOf(problem_), s.source, s.hidden,
-        s.cell, s.input, s.state, s.peephole, s.projection, s.bias, s.output, s.hidden, s.cell,
-        d.source, d.hidden, d.cell, d.input, d.state, d.peephole, d.projection, d.bias, d_output,
-        d.hidden, d.cell, forward, attributes_);
-  }
-
-  static memory::desc DescOf(const dnnl::primitive_desc_base& descriptor, int argument) {
-    return descriptor.query_md(dnnl::query::exec_arg_md, argument);
+  static memory::desc DescOf(const dnnl::primitive_desc_base& chosen, int argument) {
+    return chosen.query_md(dnnl::query::exec_arg_md, argument);
   }
 
   // Adds an input with these values, which are quantized if it has integers.
-  void Add(int argument, std::vector<float> values, const dnnl::primitive_desc_base& descriptor,
+  void Add(int argument, std::vector<float> values, const dnnl::primitive_desc_base& chosen,
            onednn::Call& step) const {
-    const auto desc = DescOf(descriptor, argument);
+    const auto desc = DescOf(chosen, argument);
     const auto stored = desc.get_data_type();
     if (IsInteger(stored))
       for (float& value : values)
@@ -215,13 +177,31 @@ class LstmBuilder {
     step.AddInput(argument, desc, values);
   }
 
+  // Adds the result `made` of the step before as an input, or, for the first step, these values.
+  void AddSource(int argument, const std::vector<float>& values,
+                 const dnnl::primitive_desc_base& chosen, const onednn::Call* before, int made,
+                 onednn::Call& step) const {
+    if (before == nullptr) return Add(argument, values, chosen, step);
+    step.arguments[argument] = before->arguments.at(made);
+  }
+
+  // Adds the states of the stage's layers, of [layer][pass][sample][channel].
+  void AddStates(int argument, const std::vector<float>& states,
+                 const dnnl::primitive_desc_base& chosen, onednn::Call& step) const {
+    const auto begin = states.begin() + stage_.first * (std::ssize(states) / problem_.l);
+    Add(argument, {begin, begin + stage_.layers * (std::ssize(states) / problem_.l)}, chosen, step);
+  }
+
   // Adds the weights in this primitive's layouts, which may differ between forward and backward.
-  void AddWeights(const LstmStage& stage, const dnnl::primitive_desc_base& descriptor,
-                  onednn::Call& step) const {
+  void AddWeights(const dnnl::primitive_desc_base& chosen, onednn::Call& step) const {
     for (const auto& [argument, gradient, tensor] : kWeights) {
-      auto values = Joined(input_, stage, tensor);
+      std::vector<float> values;
+      for (int64_t layer = stage_.first; layer < stage_.first + stage_.layers; ++layer) {
+        const auto& of_layer = tensors_.input.layers[layer].*tensor;
+        values.insert(values.end(), of_layer.begin(), of_layer.end());
+      }
       if (values.empty()) continue;  // no projection, no peepholes
-      const auto desc = DescOf(descriptor, argument);
+      const auto desc = DescOf(chosen, argument);
       step.weights.push_back(argument);
       if (!IsInteger(desc.get_data_type())) {
         step.AddInput(argument, desc, values);
@@ -238,72 +218,115 @@ class LstmBuilder {
   }
 
   const LstmCase& lstm_;
-  const LstmProblem& problem_;
-  const LstmType& type_;
-  const LstmInput<float>& input_;
+  const LstmProblem& problem_ = lstm_.problem;
+  const LstmType& type_ = LstmTypeOf(lstm_.type);
+  const dnnl::rnn_direction direction_ = kRnnDirections[static_cast<size_t>(problem_.passes)];
+  const LstmTensors& tensors_;
+  const LstmStage& stage_;
   dnnl::primitive_attr attributes_, quantization_;
+  ForwardDesc forward_;
 };
 
-// Returns the dequantized values. `summed`: number of stored values that oneDNN added per element.
-std::vector<float> RealActivation(const memory& activation, const LstmProblem& problem,
-                                  int summed = 1) {
-  auto values = onednn::Plain(activation);
-  const auto stored = activation.get_desc().get_data_type();
+// Appends the dequantized values. `summed`: number of stored values that oneDNN added per element.
+void Append(const memory& from, const LstmProblem& problem, std::vector<float>& to,
+            int summed = 1) {
+  auto values = onednn::Plain(from);
+  const auto stored = from.get_desc().get_data_type();
   const float shift = static_cast<float>(summed) * ShiftOf(stored, problem);
   if (IsInteger(stored))
     for (float& value : values) value = (value - shift) / Int8ActivationScale(problem);
-  return values;
-}
-
-void Append(const dnnl::memory& from, const LstmProblem& problem, std::vector<float>& to) {
-  const auto values = RealActivation(from, problem);
   to.insert(to.end(), values.begin(), values.end());
 }
 
-// Throws Unsupported for calls that oneDNN 3.2 accepts but computes wrongly or crashes in.
-void RefuseWhatTheLibraryGetsWrong(const LstmCase& lstm) {
-  const LstmType& type = LstmTypeOf(lstm.type);
-  if (type.source == "u8" && lstm.problem.passes == LstmPasses::kSummed && lstm.problem.l > 1)
-    throw Unsupported(
-        "oneDNN adds the stored u8 numbers of two passes, each with its shift, but the next layer "
-        "would subtract only one shift ({}, bisum)",
-        type.name);
-  // benchdnn crashes as well: oneDNN overwrites the heap.
-  if (IsQuantized(type) && lstm.fpmath != "strict")
-    throw Unsupported("fpmath modes are for f32: oneDNN accepts fpmath-{} with {} and crashes",
-                      lstm.fpmath, type.name);
+// The steps are one primitive per stage, for `bwd` from the last stage to the first. `bwd` adds to
+// the weight gradients, so that they grow with every call.
+struct LstmCall : onednn::Sequence {
+  // Creates what Run() uses; for `bwd` runs a forward training call.
+  LstmCall(const LstmCase& of_case, const LstmTensors& tensors) : lstm(of_case) {
+    RequireOnednnLstm(lstm);
+    const auto stages = LstmStages(lstm.problem);
+    std::vector<StageBuilder> builders;
+    for (const auto& stage : stages) {
+      builders.emplace_back(of_case, tensors, stage);
+      forward.push_back(builders.back().Forward(forward.empty() ? nullptr : &forward.back()));
+    }
+    if (lstm.direction == LstmDirection::kBackward) {
+      for (const auto& step : forward)
+        onednn::Execute(step.primitive, onednn::ListedArguments(step.arguments));
+      for (size_t k = stages.size(); k-- > 0;)
+        steps.push_back(builders[k].Backward(forward[k], steps.empty() ? nullptr : &steps.back()));
+    } else {
+      std::swap(steps, forward);
+    }
+    Finish();
+  }
+
+  // Returns the outputs of the last forward call as real numbers, dequantized if necessary.
+  LstmOutput<float> Outputs() const {
+    const LstmProblem& problem = lstm.problem;
+    LstmOutput<float> outputs;
+    Append(steps.back().arguments.at(DNNL_ARG_DST_LAYER), problem, outputs.output,
+           problem.passes == LstmPasses::kSummed ? 2 : 1);
+    for (const auto& step : steps) {
+      Append(step.arguments.at(DNNL_ARG_DST_ITER), problem, outputs.final_hidden);
+      Append(step.arguments.at(DNNL_ARG_DST_ITER_C), problem, outputs.final_cell);
+    }
+    return outputs;
+  }
+
+  // Returns the results of `bwd`; weights and bias: sums of all calls since these were cleared.
+  LstmInput<float> Gradients() const {
+    LstmInput<float> gradients;
+    gradients.source = steps.back().Values(DNNL_ARG_DIFF_SRC_LAYER);
+    auto step = steps.rbegin();
+    for (const auto& stage : LstmStages(lstm.problem)) {
+      const auto& made = (step++)->arguments;
+      Append(made.at(DNNL_ARG_DIFF_SRC_ITER), lstm.problem, gradients.initial_hidden);
+      Append(made.at(DNNL_ARG_DIFF_SRC_ITER_C), lstm.problem, gradients.initial_cell);
+      gradients.layers.resize(stage.first + stage.layers);
+      for (const auto& [argument, gradient, tensor] : kWeights) {
+        if (made.count(gradient) == 0) continue;
+        const auto values = onednn::Plain(made.at(gradient));
+        const auto layer = std::ssize(values) / stage.layers;
+        for (int64_t at = 0; at < stage.layers; ++at)
+          (gradients.layers[stage.first + at].*tensor)
+              .assign(values.begin() + at * layer, values.begin() + (at + 1) * layer);
+      }
+    }
+    return gradients;
+  }
+
+  LstmCase lstm;
+  std::vector<onednn::Call> forward{};  // of `bwd`: the forward calls, whose tensors it reads
+};
+
+workload::Verification Compared(const LstmCall& call, const LstmTensors& tensors) {
+  const auto& lstm = call.lstm;
+  for (const auto& step : call.steps)  // in place: the runner has stored the addresses
+    for (const auto& row : kWeights)
+      if (const auto* gradient = FindValue(step.arguments, row.gradient))
+        std::memset(gradient->get_data_handle(), 0, gradient->get_desc().get_size());
+  return CompareWithLoops(call, lstm.problem, lstm.direction, tensors.input, tensors.d_output,
+                          OnednnLstmTolerance(lstm));
 }
 
-// Returns the allowed error, divided by the tensor's largest value [1]:
-// - f32: 1e-5. Each of some tens of consecutive operations through a gate has an error of 2^-24;
-//   states damp earlier errors. Observed: 2e-6.
-// - bf16, f16: 0.02. Each stored hidden state, which the next step and layer read, is rounded by
-//   2^-9 of its size, and so are gates in the backward pass. Observed with bf16: 6e-3. The same
-//   holds for f32 with an fpmath mode, which rounds factors of products: a smaller error.
-// - int8: 0.1. A hidden state is off by 1/254 of full scale, and by twice as much after a
-//   projection, whose outputs are some tenths in size. Observed: 1e-2, with a projection 4e-2.
-// A wrong gate, weight or step causes an error of some tenths. Except for int8 the allowed error
-// grows like sqrt(t*n) from t*n = 2048 on, because weight gradients are sums of t*n terms.
-double Tolerance(const LstmCase& lstm) {
-  const double terms = static_cast<double>(lstm.problem.t * lstm.problem.n);
-  const double growth = std::sqrt(std::max(1.0, terms / 2048));
-  if (IsQuantized(LstmTypeOf(lstm.type))) return 0.1;
-  return (lstm.type == "f32" && lstm.fpmath == "strict" ? 1e-5 : 0.02) * growth;
+LstmTensors Seeded(const LstmCase& lstm, unsigned seed) {
+  return {SeededLstmInput(lstm.problem, seed, lstm.type), SeededLstmGradient(lstm.problem, seed)};
 }
 
-std::string Short(const std::string& implementation) {
-  return implementation.substr(0, implementation.find(':'));
-}
-
-workload::Verification Verify(LstmCall& call, unsigned seed) {
-  LstmCase lstm = call.lstm();
+LstmCase TwinOf(LstmCase lstm) {
   lstm.problem = Twin(lstm.problem, kMaxFlopsToVerify);
-  const auto input = SeededLstmInput(lstm.problem, seed, lstm.type);
-  const auto d_output = SeededLstmGradient(lstm.problem, seed);
-  if (lstm == call.lstm()) return CompareWithLoops(call, input, d_output);
-  LstmCall twin(lstm, input, d_output);
-  auto verification = CompareWithLoops(twin, input, d_output);
-  const auto own = Short(call.Algorithm()), twins = Short(twin.Algorithm());
+  return lstm;
+}
+
+workload::Verification Verify(const LstmCall& call, const LstmTensors& tensors, unsigned seed) {
+  const auto lstm = TwinOf(call.lstm);
+  if (lstm == call.lstm) return Compared(call, tensors);
+  const auto seeded = Seeded(lstm, seed);
+  const auto twin = onednn::Translated("LSTM " + lstm.type, [&] { return LstmCall(lstm, seeded); });
+  auto verification = Compared(twin, seeded);
+  const auto brief = [](const std::string& name) { return name.substr(0, name.find(':')); };
+  const auto own = brief(call.implementation), twins = brief(twin.implementation);
   verification.how = fmt::format(
       "{} of the twin {} ({})", verification.how, ToText(lstm.problem),
       own == twins ? fmt::format("{} too", own) : fmt::format("{}, not {}", twins, own));
@@ -339,30 +362,22 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
   const LstmType& type = LstmTypeOf(lstm.type);
   workload::RequireHostMemory(LeastHostBytes(lstm.problem, lstm.direction, type),
                               ToText(lstm.problem));
-  onednn::SetThreads(settings.threads);
-  auto call =
-      std::make_shared<LstmCall>(lstm, SeededLstmInput(lstm.problem, settings.seed, lstm.type),
-                                 SeededLstmGradient(lstm.problem, settings.seed));
-  // oneDNN creates some primitives that it cannot execute.
-  onednn::Translated(fmt::format("LSTM {}", type.name), [&] { call->Run(); });
-  workload::PreparedCall prepared;
-  prepared.run = [call] { call->Run(); };
-  const auto seed = std::make_shared<unsigned>(settings.seed);
-  prepared.verify = [call, seed] { return Verify(*call, *seed); };
-  if (Twin(lstm.problem, kMaxFlopsToVerify) == lstm.problem)
-    prepared.new_inputs = [call, seed](unsigned other) {
-      const LstmCase& same = call->lstm();
-      call->CopyTensors({same, SeededLstmInput(same.problem, other, same.type),
-                         SeededLstmGradient(same.problem, other)});
-      *seed = other;
-    };
-  prepared.algorithm = call->Algorithm();
-  prepared.isa = onednn::EffectiveIsa();
-  prepared.memory = call->Memory();
-  prepared.modelled =
-      ModelledWork(lstm.problem, lstm.direction, type,
-                   LstmMatrixPipe(type, lstm.fpmath, prepared.algorithm, prepared.isa),
-                   "fp32.vector", static_cast<double>(call->Launches()));
+  const auto what = fmt::format("LSTM {}", type.name);
+  const auto work = [&](const LstmCall& call) {
+    onednn::Translated(what, [&] { call.Run(); });  // oneDNN creates some that it cannot execute
+    return ModelledWork(
+        lstm.problem, lstm.direction, type,
+        LstmMatrixPipe(type, lstm.fpmath, call.implementation, onednn::EffectiveIsa()),
+        "fp32.vector", static_cast<double>(call.steps.size()));
+  };
+  auto prepared = onednn::PrepareCall(
+      settings, what, [lstm](unsigned seed) { return Seeded(lstm, seed); }, work,
+      [lstm](const LstmTensors& tensors) { return LstmCall(lstm, tensors); },
+      [seed = settings.seed](const LstmTensors& tensors, const LstmCall& call) {
+        return Verify(call, tensors, seed);
+      });
+  // Other inputs would not reach the twin.
+  if (TwinOf(lstm) != lstm) prepared.new_inputs = nullptr;
   prepared.explain.parts = [lstm, type = std::string(type.source), algorithm = prepared.algorithm] {
     return Parts(lstm.problem, lstm.direction, type, algorithm);
   };
@@ -382,97 +397,4 @@ workload::PreparedCall Prepare(const workload::BenchmarkName& name,
     {.op = "LSTM", .device = "cpu", .library = "onednn", .prepare = Prepare});
 
 }  // namespace
-
-LstmCall::LstmCall(const LstmCase& lstm, const LstmInput<float>& input,
-                   const LstmOutput<float>& d_output)
-    : lstm_(lstm) {
-  RefuseWhatTheLibraryGetsWrong(lstm);
-  const LstmBuilder builder(lstm_, input);
-  const auto stages = LstmStages(lstm.problem);
-  onednn::Translated(fmt::format("LSTM {}", lstm.type), [&] {
-    std::vector<LstmBuilder::Forward> descriptors;
-    for (const auto& stage : stages) {
-      descriptors.push_back(builder.Describe(stage));
-      forward_.push_back(builder.MakeForward(stage, descriptors.back(),
-                                             forward_.empty() ? nullptr : &forward_.back()));
-    }
-    if (lstm_.direction != LstmDirection::kBackward) return;
-    for (const auto& step : forward_) step.Run();
-    for (size_t k = stages.size(); k-- > 0;)
-      backward_.push_back(builder.MakeBackward(stages[k], descriptors[k], forward_[k], d_output,
-                                               backward_.empty() ? nullptr : &backward_.back()));
-  });
-}
-
-LstmOutput<float> LstmCall::Outputs() const {
-  const LstmProblem& problem = lstm_.problem;
-  LstmOutput<float> outputs;
-  outputs.output = RealActivation(forward_.back().arguments.at(DNNL_ARG_DST_LAYER), problem,
-                                  problem.passes == LstmPasses::kSummed ? 2 : 1);
-  for (const auto& step : forward_) {
-    Append(step.arguments.at(DNNL_ARG_DST_ITER), problem, outputs.final_hidden);
-    Append(step.arguments.at(DNNL_ARG_DST_ITER_C), problem, outputs.final_cell);
-  }
-  return outputs;
-}
-
-LstmInput<float> LstmCall::Gradients() const {
-  const auto stages = LstmStages(lstm_.problem);
-  LstmInput<float> gradients;
-  gradients.source = onednn::Plain(BackwardOf(0).arguments.at(DNNL_ARG_DIFF_SRC_LAYER));
-  gradients.layers.resize(lstm_.problem.l);
-  for (size_t k = 0; k < stages.size(); ++k) {
-    const auto& arguments = BackwardOf(k).arguments;
-    Append(arguments.at(DNNL_ARG_DIFF_SRC_ITER), lstm_.problem, gradients.initial_hidden);
-    Append(arguments.at(DNNL_ARG_DIFF_SRC_ITER_C), lstm_.problem, gradients.initial_cell);
-    for (const auto& [argument, gradient, tensor] : kWeights) {
-      if (arguments.count(gradient) == 0) continue;
-      const auto values = onednn::Plain(arguments.at(gradient));
-      const auto layer = static_cast<int64_t>(values.size()) / stages[k].layers;
-      for (int64_t at = 0; at < stages[k].layers; ++at)
-        (gradients.layers[stages[k].first + at].*tensor)
-            .assign(values.begin() + at * layer, values.begin() + (at + 1) * layer);
-    }
-  }
-  return gradients;
-}
-
-// Clears the gradients in place, because callers of Memory() have stored their addresses.
-void LstmCall::ClearWeightGradients() {
-  for (auto& step : backward_)
-    for (const auto& row : kWeights)
-      if (const auto* found = FindValue(step.arguments, row.gradient))
-        std::memset(found->get_data_handle(), 0, found->get_desc().get_size());
-}
-
-void LstmCall::CopyTensors(const LstmCall& from) {
-  for (size_t k = 0; k < forward_.size(); ++k)
-    onednn::CopyTensors(from.forward_[k].arguments, forward_[k].arguments);
-  for (size_t k = 0; k < backward_.size(); ++k)
-    onednn::CopyTensors(from.backward_[k].arguments, backward_[k].arguments);
-}
-
-std::string LstmCall::Algorithm() const {
-  std::vector<std::string> names;
-  for (const auto& step : Steps())
-    if (std::ranges::count(names, step.implementation) == 0) names.push_back(step.implementation);
-  return fmt::format("{}", fmt::join(names, " + "));
-}
-
-std::vector<workload::MemoryRegion> LstmCall::Memory() const {
-  std::vector<workload::MemoryRegion> regions;
-  std::unordered_set<const void*> seen;
-  for (const auto& step : Steps())
-    for (const auto& region : onednn::Regions(step.arguments, step.weights))
-      if (seen.insert(region.begin).second) regions.push_back(region);
-  return regions;
-}
-
-workload::Verification CompareWithLoops(LstmCall& call, const LstmInput<float>& input,
-                                        const LstmOutput<float>& d_output) {
-  if (call.lstm().direction == LstmDirection::kBackward) call.ClearWeightGradients();
-  return dlroof::lstm::CompareWithLoops(call, call.lstm().problem, call.lstm().direction, input,
-                                        d_output, Tolerance(call.lstm()));
-}
-
 }  // namespace dlroof::lstm

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <set>
 
@@ -19,7 +17,6 @@
 #include "bench/suites/suite.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
-#include "tests/fakes/foreign_lines.h"
 #include "tests/fakes/outcome.h"
 #include "tests/fakes/refusal.h"
 
@@ -413,43 +410,6 @@ TEST(AttentionCheck, TakesTheRoundingsOfFp8AndFindsAnotherMask) {
   EXPECT_FALSE(Check(p, "e4m3", in, result("b1h2q9k64d16_kv1w32br", in), 5).ok);
 }
 
-// Returns the result of one head whose scores, weights and elements are rounded to bf16. q is four
-// times as large as usual, so that the scores' roundings count.
-std::vector<double> WithRoundedScores(const AttentionProblem& p, const Tensors& in) {
-  const auto rounded = [](double x) { return workload::RoundToBf16(static_cast<float>(x)); };
-  std::vector<double> o;
-  for (int64_t query = 0; query < p.q; ++query) {
-    const auto keys = KeysOf(p, 0, query);
-    std::vector<double> weights, row(static_cast<size_t>(p.d));
-    for (int64_t key = keys.begin; key < keys.end; ++key)
-      weights.push_back(std::exp(
-          rounded(std::inner_product(in.q.begin() + query * p.d, in.q.begin() + (query + 1) * p.d,
-                                     in.k.begin() + key * p.d, 0.0) /
-                  std::sqrt(static_cast<double>(p.d)))));
-    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-    for (int64_t key = keys.begin; key < keys.end; ++key)
-      for (size_t i = 0; i < row.size(); ++i)
-        row[i] += rounded(weights[static_cast<size_t>(key - keys.begin)] / sum) *
-                  in.v[static_cast<size_t>(key * p.d) + i];
-    std::ranges::transform(row, std::back_inserter(o), rounded);
-  }
-  return o;
-}
-
-TEST(AttentionCheck, TakesTheRoundingsOfScoresOnlyOfALibraryThatStoresThemSo) {
-  for (const auto& [text, other] : {std::pair("b1h1q99k99d64_tl", "b1h1q99k99d64"),
-                                    {"b1h1q64k256d64_br", "b1h1q64k256d64_tl"},
-                                    {"b1h1q32k512d33", "b1h1q32k512d33_l500"}}) {
-    const auto p = ParseAttention(text);
-    auto in = SeededInputs(p, "bf16", 5);
-    for (double& value : in.q) value *= 4;
-    const auto o = WithRoundedScores(p, in), wrong = WithRoundedScores(ParseAttention(other), in);
-    EXPECT_FALSE(Check(p, "bf16", in, o, 5).ok) << text;
-    EXPECT_TRUE(Check(p, "bf16", in, o, 5, Scores::kRounded).ok) << text;
-    EXPECT_FALSE(Check(p, "bf16", in, wrong, 5, Scores::kRounded).ok) << text << " as " << other;
-  }
-}
-
 // Partitions of oneDNN Graph as three versions of the library report them.
 constexpr const char* kLogOf32 =
     "onednn_verbose,info,oneDNN v3.2.0 (commit 4011219)\n"
@@ -507,42 +467,6 @@ TEST(AttentionPages, HaveTheKeysOfTheirTable) {
 
 // The suites with attention against what is published about their models.
 
-struct ModelFlops {
-  int64_t products = 0, attention = 0;  // [flop] of one pass
-
-  bool operator==(const ModelFlops&) const = default;
-};
-ModelFlops FlopsOf(const std::string& suite) {
-  ModelFlops sum;
-  const auto suites = suites::SelectSuites({suite});
-  EXPECT_TRUE(suites.at(0).counted) << suite;
-  for (const auto& layer : suites.at(0).layers) {
-    const auto name = workload::ParseBenchmarkName(layer.name);
-    if (name.type != "bf16") continue;
-    if (name.op == "Matmul") {
-      sum.products += layer.count * matmul::Flops(matmul::ParseMatmul(name.problem));
-    } else if (name.op == "Attention") {
-      const auto problem = ParseAttention(name.problem);
-      sum.attention += layer.count * 4 * problem.d * Pairs(problem);
-    }
-  }
-  return sum;
-}
-
-// Llama 3 8B has 8,030,261,248 parameters (its model card says 8.03 B): each is multiplied once per
-// token, but the embedding of 128,256 words and 65 norms of 4096, and in a prompt the projection to
-// words but once. Attention: 32 layers x 32 heads x 4 x 128 per pair; 2048 x 2049 / 2 pairs.
-TEST(Llama3Suites, MultiplyEachParameterOncePerToken) {
-  constexpr int64_t kWords = int64_t{128256} * 4096;
-  constexpr int64_t kLayers = 8030261248 - 2 * kWords - 65 * 4096;
-  constexpr int64_t kPair = 32 * 32 * 4 * 128;
-  EXPECT_EQ(FlopsOf("llama3_8b"),
-            (ModelFlops{2 * (2048 * kLayers + kWords), kPair * 2048 * 2049 / 2}));
-  EXPECT_EQ(FlopsOf("llama3_8b_decode"), (ModelFlops{2 * (kLayers + kWords), kPair * 4096}));
-  EXPECT_EQ(FlopsOf("llama3_8b_decode16"),
-            (ModelFlops{16 * 2 * (kLayers + kWords), 16 * kPair * 4096}));
-}
-
 double LeftOut(std::string_view text, std::string_view of) {
   const auto end = text.find(of);
   const auto begin = text.rfind(' ', end - 1);
@@ -579,19 +503,17 @@ TEST(Llama3Suites, SayWhichShareTheyLeaveOut) {
   EXPECT_NEAR(LeftOut(text, " % of the bytes"), 100 * left_bytes / bytes, 0.5);
 }
 
-// A layer's weights: four of 1024 x 1024, two of 1024 x 4096; the pooler, of one token, 1024 x
-// 1024.
-TEST(BertLargeSuite, HasItsWeightsAndTheDensePairs) {
-  EXPECT_EQ(FlopsOf("bert_large"),
-            (ModelFlops{2 * (384 * int64_t{24} * (4 + 2 * 4) + 1) * 1024 * 1024,
-                        int64_t{24} * 16 * 4 * 64 * 384 * 384}));
-}
-
 struct Parameters {
   const char* suite;
   int64_t published, left_out;  // [1]
 };
 constexpr Parameters kParameters[] = {
+    // Left out: the embedding of 128,256 words, 65 norms.
+    {"llama3_8b", 8030261248, int64_t{128256} * 4096 + 65 * 4096},
+    {"llama3_8b_decode", 8030261248, int64_t{128256} * 4096 + 65 * 4096},
+    {"llama3_8b_decode16", 8030261248, int64_t{128256} * 4096 + 65 * 4096},
+    // The embeddings of 30,522 words, 512 positions and two types; 49 norms of scale and shift.
+    {"bert_large", 335141888, int64_t{30522 + 512 + 2} * 1024 + 49 * 2048},
     // Left out: the embedding of 128,256 words, 161 norms.
     {"llama3_70b", 70553706496, int64_t{128256} * 8192 + 161 * 8192},
     {"llama3_70b_decode16", 70553706496, int64_t{128256} * 8192 + 161 * 8192},
@@ -640,60 +562,6 @@ int64_t WeightsOf(const std::string& suite) {
 TEST(ModelWeights, AreThePublishedParameters) {
   for (const auto& [suite, published, left_out] : kParameters)
     EXPECT_EQ(WeightsOf(suite), published - left_out) << suite;
-}
-
-// benchdnn's driver --sdpa.
-
-std::string ReadSdpa(const std::string& line) { return fakes::BenchmarkOf("--sdpa " + line); }
-
-TEST(Sdpa, LinesAreReadBack) {
-  std::mt19937 random(57);
-  std::set<std::string> names;
-  constexpr int kLines = 5000;
-  for (int i = 0; i < kLines; ++i) {
-    auto p = RandomProblem(random);
-    p.lengths.clear(), p.window.reset();
-    p.d *= 1 + static_cast<int64_t>(random() % 64);
-    if (p.causal == Causal::kBottomRight && (p.q >= p.k || p.q == 1)) p.causal = Causal::kNone;
-    const char* const types[] = {"f32", "bf16", "f16"};
-    const char* const masks[] = {"none", "causal_top_left", "causal_bottom_right"};
-    const auto* const type = types[random() % 3];
-    const auto name = fmt::format("Attention/cpu/onednn/fwd/{}/{}", type, ToText(p));
-    const auto line = fmt::format("--dt={} --mask={} {}x{}x{}x{}:{}x{}x{}x{}:{}x{}x{}x{}", type,
-                                  masks[static_cast<int>(p.causal)], p.b, p.h, p.q, p.d, p.b, p.kv,
-                                  p.d, p.k, p.b, p.kv, p.k, p.d);
-    ASSERT_EQ(ReadSdpa(line), name) << line;
-    names.insert(name);
-  }
-  EXPECT_GT(names.size(), 4000U);
-}
-
-// Lines of oneDNN's tests/benchdnn/inputs/sdpa and doc/driver_sdpa.md.
-constexpr fakes::ForeignLine kSdpa[] = {
-    {"--sdpa --dt=f16 --mask=causal_top_left 1x12x128x64:1x12x64x128:1x12x128x64",
-     "fwd/f16/b1h12q128k128d64_tl"},
-    {"--sdpa --scale=div --ktag=abdc 1x32x1x128:1x8x128x385:1x8x385x128",
-     "fwd/f32/b1h32q1k385d128_kv8"},
-    {"--sdpa --mask=causal_bottom_right 1x2x8x16:1x2x16x8:1x2x8x16", "fwd/f32/b1h2q8k8d16_tl"},
-    {"--sdpa --mask=causal_bottom_right 1x2x1x16:1x2x16x8:1x2x8x16", "fwd/f32/b1h2q1k8d16"}};
-
-TEST(Sdpa, OtherCallsHaveAReason) {
-  fakes::ExpectBenchmarks(kSdpa, "Attention/cpu/onednn/");
-  for (const auto& [line, reason] :
-       {std::pair("--dir=BWD_D 1x1x64x32:1x1x32x64:1x1x64x32", "--dir=BWD_D: not supported"),
-        {"--mask=buffer_2d 1x2x8x16:1x2x16x8:1x2x8x16", "--mask=buffer_2d: not supported"},
-        {"--dt=f16:f16:f16:f32 1x2x8x16:1x2x16x8:1x2x8x16", "types f16:f16:f16:f32"},
-        {"--dt=f16:f16 1x2x8x16:1x2x16x8:1x2x8x16", "expected one word, or those of Q, K, V"},
-        {"--qtag=acbd 1x2x8x16:1x2x16x8:1x2x8x16", "--qtag=acbd: not supported"},
-        {"1x16x384x64:1x16x64x384:1x16x384x32", "values of another head size, 32"},
-        {"2x2x8x16:1x2x16x8:1x2x8x16", "broadcast batch"},
-        {"1x2x8x16:1x2x16x8", "expected the sizes of Q, K and V"},
-        {"1x2x8x16:1x2x8x8:1x2x8x16", "Q and K do not match: head sizes 16 and 8"},
-        {"1x2x8x16:1x2x16x8:1x2x9x16", "K and V do not match: 2 and 2 heads, 8 and 9 keys"},
-        {"1x3x8x16:1x2x16x8:1x2x8x16", "the key-value heads (kv) do not divide the heads (h)"},
-        {"--mask=causal_bottom_right 1x2x9x16:1x2x16x8:1x2x8x16", "a query sees no key"},
-        {"9x2x8x2000000000:9x2x2000000000x2000000000:9x2x2000000000x2000000000", "the size of k"}})
-    EXPECT_THAT(ReadSdpa(line), HasSubstr(reason)) << line;
 }
 
 }  // namespace

@@ -246,6 +246,58 @@ TEST(LstmTensors, DifferenceIsRelativeToTheLargestOfTheTensor) {
   EXPECT_GT(Difference({{1}, {0}, {8}}, expected).max_error, 1e300);
 }
 
+// A call whose results are those of the loops on these inputs.
+struct LoopsCall {
+  LstmProblem problem;
+  LstmInput<float> input;
+  LstmOutput<float> d_output;
+
+  void Run() const {}
+  LstmForwardResult<double> Forward() const {
+    LstmForwardResult<double> forward;
+    LstmForward(problem, ToDouble(input), forward);
+    return forward;
+  }
+  LstmOutput<float> Outputs() const {
+    const auto forward = Forward();
+    LstmOutput<float> narrow;
+    ForEachOutput([](const auto& from, auto& to) { to.assign(from.begin(), from.end()); },
+                  forward.outputs, narrow);
+    return narrow;
+  }
+  LstmInput<float> Gradients() const {
+    LstmInput<double> d_input;
+    LstmBackward(problem, ToDouble(input), Forward(), ToDouble(d_output), d_input);
+    LstmInput<float> narrow;
+    narrow.layers.resize(d_input.layers.size());
+    ForEachInput([](const auto& from, auto& to) { to.assign(from.begin(), from.end()); }, d_input,
+                 narrow);
+    return narrow;
+  }
+};
+
+// Gives the call one number that differs from that of the loops. The check must detect each.
+TEST(LstmCheck, OfALibrarysCallFindsEachPlantedError) {
+  const auto problem = ProblemOf("t3n2i5h8l2p4bi/peephole");
+  const auto input = SeededLstmInput(problem, 3, "f32");
+  const auto d_output = SeededLstmGradient(problem, 3);
+  for (const auto direction : {LstmDirection::kForwardInference, LstmDirection::kBackward}) {
+    LoopsCall call{problem, input, d_output};
+    const auto is_right = [&] {
+      return CompareWithLoops(call, problem, direction, input, d_output, 1e-5).ok;
+    };
+    EXPECT_TRUE(is_right());
+    ForEachInput(
+        [&](auto& values) {
+          const float original = values.back();
+          values.back() += 0.01F;
+          EXPECT_FALSE(is_right()) << Key(direction);
+          values.back() = original;
+        },
+        call.input);
+  }
+}
+
 TEST(LstmReferenceBackend, RunsAndVerifiesEveryDirectionAndListsItsMemory) {
   for (const auto* direction : {"fwd_inference", "fwd_training", "bwd"})
     for (const auto* problem : {"t4n2i5h6l2p3bi", "t4n2i5h6l2p3bi/peephole"}) {

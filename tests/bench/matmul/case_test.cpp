@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include <random>
-#include <set>
 
 #include "bench/matmul/loops.h"
 #include "bench/suites/suite.h"
@@ -167,20 +166,19 @@ TEST(CublasltName, HasItsTypesAndOptionsAndIsKnownInEveryBuild) {
 }
 
 struct CountedProblem {
-  workload::BenchmarkName name;
   MatmulProblem problem;
   int64_t count;
 };
 
-// Layers of one direction and type; of any type where `type` is empty.
+// Layers of one direction and type.
 std::vector<CountedProblem> Layers(const std::string& suite, const std::string& direction,
                                    const std::string& type) {
   std::vector<CountedProblem> layers;
   const auto suites = suites::SelectSuites({suite});
   for (const auto& layer : suites.at(0).layers) {
     const auto name = workload::ParseBenchmarkName(layer.name);
-    if (name.direction == direction && (type.empty() || name.type == type))
-      layers.push_back({name, ParseMatmul(name.problem), layer.count});
+    if (name.direction == direction && name.type == type)
+      layers.push_back({ParseMatmul(name.problem), layer.count});
   }
   return layers;
 }
@@ -215,31 +213,6 @@ TEST(DeepSeekSuite, HasThePublishedWeights) {
   for (const auto& layer : Layers("deepseek_v3", "fwd", "e4m3e4m3bf16"))
     weights += layer.count * CountB(layer.problem);
   EXPECT_NEAR(static_cast<double>(weights) / 1e9, 671.0, 0.1);
-}
-
-// gemm_problems.h has 160, 75 and 13 rows, all different within a list. One row is in both of
-// the first two lists, and three of the last are in the second.
-TEST(DeepBenchGemm, HasEveryRowOnce) {
-  std::set<std::string> rows, inference;
-  for (const auto& layer : Layers("deepbench_gemm", "fwd", "")) {
-    rows.insert(layer.name.problem);
-    if (layer.name.type == "int8") inference.insert(layer.name.problem);
-  }
-  EXPECT_EQ(rows.size(), 160U + 75 - 1 + 13 - 4);
-  EXPECT_EQ(inference.size(), 75U + 13 - 4);
-}
-
-TEST(Classifiers, HoldResNet50sLastLayer) {
-  const auto layers = Layers("classifiers", "fwd", "f32");
-  const auto has = [&](const std::string& problem) {
-    return std::ranges::any_of(layers, [&](const auto& layer) {
-      return layer.name.problem == problem && layer.name.options == std::vector<std::string>{"ip"};
-    });
-  };
-  EXPECT_TRUE(has("m16n1000k2048"));
-  // VGG-16 has 138 M parameters (its paper's table 2): 14.7 M in the convolutions' filters, the
-  // rest here: 25088 x 4096 + 4096 x 4096 + 4096 x 1000 = 123.6 M.
-  EXPECT_TRUE(has("m16n4096k25088") && has("m16n4096k4096") && has("m16n1000k4096"));
 }
 
 std::string Line(const std::string& name) { return MatmulBenchdnn(Case(name)).value_or(""); }

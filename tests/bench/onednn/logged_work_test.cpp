@@ -258,7 +258,7 @@ TEST(NewInputs, AreComputedAsTheFirstOnesAndAStoredResultDiffers) {
         "Conv3D/cpu/onednn/fwd/f32/n1c4d5h6w7k8t3r3s3_p1", "Matmul/cpu/onednn/fwd/f32/m5n7k9/sum",
         "Matmul/cpu/onednn/fwd/int8/m5n7k9", "GroupedMatmul/cpu/onednn/fwd/f32/g3m8n5k7",
         "Attention/cpu/onednn/fwd/f32/b2h4q5k5d8_kv2tl",
-        "Attention/cpu/onednn/fwd/f32/b2h4q5k5d8_kv2tl/graph", "Softmax/cpu/onednn/fwd/f32/m5n7",
+        "Attention/cpu/onednn/fwd/f32/b2h4q5k5d8_tl/graph", "Softmax/cpu/onednn/fwd/f32/m5n7",
         "LayerNorm/cpu/onednn/bwd/f32/m5n7/scale/shift", "SwiGlu/cpu/onednn/fwd/f32/m5n7",
         "LSTM/cpu/onednn/fwd_inference/f32/t3n2i5h4l2", "LSTM/cpu/onednn/bwd/f32/t3n2i5h4l2"}) {
     auto call = workload::MakeWorkload(name).prepare({.seed = 3});

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 #include <sstream>
 #include <utility>
 
@@ -140,30 +139,6 @@ TEST(BenchdnnSmallList, IsReadWhole) {
   EXPECT_EQ(reasons["--direction=right2left: not supported"], 2);
   EXPECT_EQ(reasons["--engine=gpu:0: not supported"], 1);
   EXPECT_GT(names, 50);
-}
-
-TEST(BenchdnnSmallList, MutatedLinesAreCountedWithTheirReasons) {
-  std::vector<std::string> lines;
-  std::istringstream text(SmallList());
-  for (std::string line; std::getline(text, line);)
-    if (!line.empty() && line[0] != '#') lines.push_back(line);
-  std::mt19937 random(11);
-  int reasons = 0;
-  for (int i = 0; i < 10000; ++i) {
-    auto line = lines[random() % lines.size()];
-    for (unsigned change = 0; change <= random() % 3; ++change) {
-      const size_t at = random() % line.size();
-      if (random() % 3 == 0) line.erase(at, 1 + random() % 3);
-      if (random() % 3 == 0) line.insert(at, lines[random() % lines.size()].substr(0, 5));
-      if (line.empty()) line.push_back('x');
-      line[random() % line.size()] = random() % 2 == 0 ? ",:=+-_0149nmicokhsgx\\\n"[random() % 22]
-                                                       : static_cast<char>(random());
-    }
-    if (line.find("--batch") != std::string::npos) continue;
-    const auto words = (random() % 2 == 0 ? "--conv " : "--rnn ") + line + kProblem;
-    for (const auto& found : ReadBenchdnn(words, "small")) reasons += found.name ? 0 : 1;
-  }
-  EXPECT_GT(reasons, 1000);
 }
 
 using logs::PrimitiveText;

@@ -382,9 +382,7 @@ TEST(DefaultSuites, AreThoseOfTheDevicesAndTheListHasALinePerSuite) {
   EXPECT_TRUE(AsksForSuiteList({"help"}));
   EXPECT_FALSE(AsksForSuiteList({"paper"}));
   const auto list = SuiteList();
-  EXPECT_THAT(list, StartsWith("Models, each call with its number:\n  alexnet "));
-  EXPECT_THAT(list, HasSubstr("\n  bert\n    bert_base "));
-  EXPECT_THAT(list, HasSubstr("\nOperators:\n  attention "));
+  EXPECT_THAT(list, StartsWith("  alexnet "));
   for (const auto& suite : BuiltInSuites()) {
     EXPECT_THAT(list, HasSubstr(std::string(suite.name)));
     EXPECT_THAT(list, HasSubstr(std::string(Summary(suite))));
@@ -544,21 +542,6 @@ TEST(BuiltInSuites, SelectWhatTheyAlwaysDid) {
   }
 }
 
-TEST(PaperSuite, HoldsItsTenConvolutionsWithItsOutputSizes) {
-  std::map<std::string, int> outputs;  // names of each problem
-  for (const auto& layer : AllLayers("paper")) {
-    const auto name = workload::ParseBenchmarkName(layer.name);
-    if (name.op != "Conv2D") continue;
-    const auto problem = conv2d::ParseConv2d(name.problem);
-    // SAME padding: ceil(112 / stride) outputs.
-    EXPECT_EQ(delta::OutputRows(problem), (112 + problem.stride_h - 1) / problem.stride_h);
-    EXPECT_EQ(delta::OutputColumns(problem), delta::OutputRows(problem)) << layer.name;
-    ++outputs[conv2d::ToText(problem)];
-  }
-  EXPECT_EQ(outputs.size(), 10U);
-  for (const auto& [problem, count] : outputs) EXPECT_EQ(count, 7) << problem;  // 3 x 2 + int8
-}
-
 // Published sizes. Convolutions: counted in each paper's table. GMAC: torchvision's table of
 // pre-trained weights (its "GFLOPS" are multiply-adds: ResNet50 4.09, ResNet152 11.51, VGG16 15.47,
 // MobileNet_V2 0.30), less the classifier's matrix products, worked by hand from its shapes;
@@ -600,24 +583,6 @@ TEST(DeepCam, IsTheNetworkThatWasProfiled) {
   EXPECT_EQ(Problems("deepcam", "fwd", "int8").size() + 4, all.size());
   EXPECT_EQ(Problems("deepcam", "bwd_data", "bf16").size() + 1, all.size());
   EXPECT_EQ(Problems("deepcam", "bwd_weights", "f32"), all);
-}
-
-TEST(DeepBench, HasItsDistinctShapesAndRows) {
-  std::set<std::string> shapes, training, server, images;
-  for (const auto& layer : AllLayers("deepbench")) {
-    const auto name = workload::ParseBenchmarkName(layer.name);
-    if (name.op != "Conv2D") continue;
-    shapes.insert(name.problem.substr(name.problem.find('c')));  // behind the batch size
-    if (name.direction == "bwd_weights") training.insert(name.problem);
-    if (name.type == "int8") server.insert(name.problem);
-    if (name.direction == "bwd_data") {
-      EXPECT_GT(conv2d::ParseConv2d(name.problem).c, 3) << layer.name;
-    }
-  }
-  EXPECT_EQ(shapes.size(), 55U);
-  // training_set has 94 rows and inference_server_set 107. Four of each are there twice.
-  EXPECT_EQ(training.size(), 90U);
-  EXPECT_EQ(server.size(), 103U);
 }
 
 }  // namespace

@@ -1,17 +1,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "bench/lstm/onednn/backend.h"
-#include "bench/onednn/call.h"
+#include "bench/lstm/case.h"
 #include "tests/fakes/outcome.h"
 
 namespace dlroof::lstm {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr LstmDirection kInference = LstmDirection::kForwardInference;
-constexpr LstmDirection kBackward = LstmDirection::kBackward;
 
 // Small problems, each with a property that is easy to get wrong.
 constexpr std::string_view kProblems[] = {
@@ -43,10 +39,6 @@ bool IsRight(const std::string& outcome, const std::string& type, const std::str
   const bool amx = wrong_by("brgemm:avx512_core_amx");
   return (source == "s8" && (amx || wrong_by("ref"))) ||
          (source == "bf16" && projects && (amx || wrong_by("brgemm:avx512_core_bf16")));
-}
-
-LstmCase Request(const std::string& problem, LstmDirection direction) {
-  return {.direction = direction, .problem = ParseLstmProblem(problem)};
 }
 
 // Uses one thread, because a second one would spin at every step of a problem this small.
@@ -91,55 +83,6 @@ TEST(LstmOnednn, AgreesWithTheLoopsOnTwoThreads) {
   EXPECT_THAT(fakes::Outcome("LSTM/cpu/onednn/fwd_inference/f32/t3n8i16h32", 2),
               testing::StartsWith("ok "));
   EXPECT_THAT(fakes::Outcome("LSTM/cpu/onednn/bwd/f32/t3n8i16h32", 2), testing::StartsWith("ok "));
-}
-
-struct Inputs {
-  LstmCase request;
-  LstmInput<float> input;
-  LstmOutput<float> d_output;
-};
-Inputs Seeded(const LstmCase& request) {
-  return {request, SeededLstmInput(request.problem, 3, "f32"),
-          SeededLstmGradient(request.problem, 3)};
-}
-
-// Gives the library one number that differs from that of the loops. The check must detect each.
-TEST(LstmOnednn, OnePlantedErrorIsWrongAndWeightGradientsAddUpUntilTheyAreCleared) {
-  onednn::SetThreads(1);
-  for (const auto direction : {kInference, kBackward}) {
-    LstmCase request = Request("t3n2i5h8l2p4bi", direction);
-    request.problem.peephole = true;
-    const Inputs right = Seeded(request);
-    Inputs planted = right;
-    ForEachInput(
-        [&](auto& values) {
-          const float original = values.back();
-          values.back() += 0.01F;
-          LstmCall call(request, planted.input, planted.d_output);
-          const auto found = CompareWithLoops(call, right.input, right.d_output);
-          EXPECT_FALSE(found.ok) << Key(direction) << ' ' << found.max_error;
-          values.back() = original;
-        },
-        planted.input);
-    LstmCall call(request, planted.input, planted.d_output);
-    EXPECT_TRUE(CompareWithLoops(call, right.input, right.d_output).ok);
-  }
-  onednn::SetThreads(1);
-  const Inputs inputs = Seeded(Request("t2n2i3h4", kBackward));
-  LstmCall call(inputs.request, inputs.input, inputs.d_output);
-  const auto memory = call.Memory();
-  call.ClearWeightGradients();
-  call.Run();
-  const auto once = call.Gradients();
-  call.Run();
-  const auto twice = call.Gradients();
-  for (size_t k = 0; k < once.layers[0].input.size(); ++k)
-    EXPECT_NEAR(twice.layers[0].input[k], 2 * once.layers[0].input[k], 1e-5);
-  EXPECT_EQ(twice.source, once.source);
-  // The list of the call's memory is still valid.
-  const auto after = call.Memory();
-  ASSERT_EQ(after.size(), memory.size());
-  for (size_t k = 0; k < memory.size(); ++k) EXPECT_EQ(after[k].begin, memory[k].begin);
 }
 
 TEST(LstmOnednn, SaysWhatTheLibraryChoseAndWhatItDoes) {
