@@ -241,6 +241,7 @@ std::string WithBatch(const workload::BenchmarkName& name, int64_t batch) {
      .flop_convention = "4*D per pair of a query and a key that it sees; scale and "
                         "softmax, 6 per pair less 2 per query, apart; bwd: 10*D per pair, and 6 "
                         "per pair plus 2*D per query apart",
+     .benchdnn = {&kSdpaDriver},
      .directions = {"fwd", "bwd"},
      .templates = "Attention/cpu/onednn/fwd/{f32,bf16}/*\n",
      .with_batch = WithBatch,

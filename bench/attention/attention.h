@@ -57,6 +57,8 @@ bool HasMask(const AttentionProblem& problem);
 // `masks`: b, or 1 if one mask serves all sequences.
 std::vector<float> MaskOf(const AttentionProblem& problem, int64_t masks);
 
+extern const suites::BenchdnnDriver kSdpaDriver;
+
 // The pipes of the products q k^T (scores) and weights v (values), and of scale and softmax.
 struct Pipes {
   std::string scores, values, elementwise;

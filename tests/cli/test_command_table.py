@@ -15,7 +15,7 @@ PAGES.remove(ROOT / "CHANGELOG.md")  # it names flags that went
 FOREIGN = {"--comment", "--list"}  # ci/compare_commits.sh, ci/gpu_check.sh
 FOREIGN |= {"--prefix", "--target"}  # cmake, pip
 FOREIGN |= {"--csv", "--page", "--json", "--jsonbin"}  # ncu, nvbench
-FOREIGN |= {"--mode", "--conv", "--rnn", "--matmul", "--ip", "--softmax", "--lnorm", "--eltwise"}  # benchdnn
+FOREIGN |= {"--mode", "--conv", "--rnn", "--matmul", "--ip", "--softmax", "--lnorm", "--sdpa", "--eltwise"}  # benchdnn
 
 
 @pytest.fixture(scope="module")

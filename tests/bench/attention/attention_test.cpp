@@ -17,6 +17,7 @@
 #include "bench/suites/suite.h"
 #include "bench/workload/memory.h"
 #include "counters/base/error.h"
+#include "tests/fakes/foreign_lines.h"
 #include "tests/fakes/outcome.h"
 #include "tests/fakes/refusal.h"
 
@@ -562,6 +563,60 @@ int64_t WeightsOf(const std::string& suite) {
 TEST(ModelWeights, AreThePublishedParameters) {
   for (const auto& [suite, published, left_out] : kParameters)
     EXPECT_EQ(WeightsOf(suite), published - left_out) << suite;
+}
+
+// benchdnn's driver --sdpa.
+
+std::string ReadSdpa(const std::string& line) { return fakes::BenchmarkOf("--sdpa " + line); }
+
+TEST(Sdpa, LinesAreReadBack) {
+  std::mt19937 random(57);
+  std::set<std::string> names;
+  constexpr int kLines = 5000;
+  for (int i = 0; i < kLines; ++i) {
+    auto p = RandomProblem(random);
+    p.lengths.clear(), p.window.reset();
+    p.d *= 1 + static_cast<int64_t>(random() % 64);
+    if (p.causal == Causal::kBottomRight && (p.q >= p.k || p.q == 1)) p.causal = Causal::kNone;
+    const char* const types[] = {"f32", "bf16", "f16"};
+    const char* const masks[] = {"none", "causal_top_left", "causal_bottom_right"};
+    const auto* const type = types[random() % 3];
+    const auto name = fmt::format("Attention/cpu/onednn/fwd/{}/{}", type, ToText(p));
+    const auto line = fmt::format("--dt={} --mask={} {}x{}x{}x{}:{}x{}x{}x{}:{}x{}x{}x{}", type,
+                                  masks[static_cast<int>(p.causal)], p.b, p.h, p.q, p.d, p.b, p.kv,
+                                  p.d, p.k, p.b, p.kv, p.k, p.d);
+    ASSERT_EQ(ReadSdpa(line), name) << line;
+    names.insert(name);
+  }
+  EXPECT_GT(names.size(), 4000U);
+}
+
+// Lines of oneDNN's tests/benchdnn/inputs/sdpa and doc/driver_sdpa.md.
+constexpr fakes::ForeignLine kSdpa[] = {
+    {"--sdpa --dt=f16 --mask=causal_top_left 1x12x128x64:1x12x64x128:1x12x128x64",
+     "fwd/f16/b1h12q128k128d64_tl"},
+    {"--sdpa --scale=div --ktag=abdc 1x32x1x128:1x8x128x385:1x8x385x128",
+     "fwd/f32/b1h32q1k385d128_kv8"},
+    {"--sdpa --mask=causal_bottom_right 1x2x8x16:1x2x16x8:1x2x8x16", "fwd/f32/b1h2q8k8d16_tl"},
+    {"--sdpa --mask=causal_bottom_right 1x2x1x16:1x2x16x8:1x2x8x16", "fwd/f32/b1h2q1k8d16"}};
+
+TEST(Sdpa, OtherCallsHaveAReason) {
+  fakes::ExpectBenchmarks(kSdpa, "Attention/cpu/onednn/");
+  for (const auto& [line, reason] :
+       {std::pair("--dir=BWD_D 1x1x64x32:1x1x32x64:1x1x64x32", "--dir=BWD_D: not supported"),
+        {"--mask=buffer_2d 1x2x8x16:1x2x16x8:1x2x8x16", "--mask=buffer_2d: not supported"},
+        {"--dt=f16:f16:f16:f32 1x2x8x16:1x2x16x8:1x2x8x16", "types f16:f16:f16:f32"},
+        {"--dt=f16:f16 1x2x8x16:1x2x16x8:1x2x8x16", "expected one word, or those of Q, K, V"},
+        {"--qtag=acbd 1x2x8x16:1x2x16x8:1x2x8x16", "--qtag=acbd: not supported"},
+        {"1x16x384x64:1x16x64x384:1x16x384x32", "values of another head size, 32"},
+        {"2x2x8x16:1x2x16x8:1x2x8x16", "broadcast batch"},
+        {"1x2x8x16:1x2x16x8", "expected the sizes of Q, K and V"},
+        {"1x2x8x16:1x2x8x8:1x2x8x16", "Q and K do not match: head sizes 16 and 8"},
+        {"1x2x8x16:1x2x16x8:1x2x9x16", "K and V do not match: 2 and 2 heads, 8 and 9 keys"},
+        {"1x3x8x16:1x2x16x8:1x2x8x16", "the key-value heads (kv) do not divide the heads (h)"},
+        {"--mask=causal_bottom_right 1x2x9x16:1x2x16x8:1x2x8x16", "a query sees no key"},
+        {"9x2x8x2000000000:9x2x2000000000x2000000000:9x2x2000000000x2000000000", "the size of k"}})
+    EXPECT_THAT(ReadSdpa(line), HasSubstr(reason)) << line;
 }
 
 }  // namespace
