@@ -393,10 +393,38 @@ bool AsksForSuiteList(const std::vector<std::string>& values) {
   return std::ranges::find(values, "help") != values.end();
 }
 
+namespace {
+
+// Returns whether the suite is a model: a line has a count (" x12").
+bool IsModel(const EmbeddedFile& suite) {
+  const auto lines = logs::SplitText(suite.text, '\n');
+  return std::ranges::any_of(lines, [](std::string_view line) {
+    const auto count = line.rfind(" x");
+    return !line.starts_with('#') && count != line.npos &&
+           line.find_first_not_of("0123456789", count + 2) == line.npos;
+  });
+}
+
+std::string_view Family(const EmbeddedFile& suite) {
+  return suite.name.substr(0, suite.name.find('_'));
+}
+
+}  // namespace
+
 std::string SuiteList() {
-  std::string list;
-  for (const auto& suite : BuiltInSuites())
-    list += fmt::format("  {:<19} {}\n", suite.name, Summary(suite));
+  std::vector<EmbeddedFile> models, lists;
+  for (const auto& suite : BuiltInSuites()) (IsModel(suite) ? models : lists).push_back(suite);
+  std::string list = "Models, each call with its number:\n";
+  std::string_view family;
+  for (const auto& suite : models) {
+    const bool shared = std::ranges::count(models, Family(suite), Family) > 1;
+    if (shared && Family(suite) != family) list += fmt::format("  {}\n", Family(suite));
+    family = Family(suite);
+    list += fmt::format("  {:<21} {}\n", fmt::format("{}{}", shared ? "  " : "", suite.name),
+                        Summary(suite));
+  }
+  list += "Operators:\n";
+  for (const auto& suite : lists) list += fmt::format("  {:<21} {}\n", suite.name, Summary(suite));
   return list +
          fmt::format("Without --dlroof_suite these run: {}.\n", fmt::join(DefaultSuites(), ", "));
 }

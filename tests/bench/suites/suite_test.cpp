@@ -382,7 +382,9 @@ TEST(DefaultSuites, AreThoseOfTheDevicesAndTheListHasALinePerSuite) {
   EXPECT_TRUE(AsksForSuiteList({"help"}));
   EXPECT_FALSE(AsksForSuiteList({"paper"}));
   const auto list = SuiteList();
-  EXPECT_THAT(list, StartsWith("  alexnet "));
+  EXPECT_THAT(list, StartsWith("Models, each call with its number:\n  alexnet "));
+  EXPECT_THAT(list, HasSubstr("\n  bert\n    bert_base "));
+  EXPECT_THAT(list, HasSubstr("\nOperators:\n  attention "));
   for (const auto& suite : BuiltInSuites()) {
     EXPECT_THAT(list, HasSubstr(std::string(suite.name)));
     EXPECT_THAT(list, HasSubstr(std::string(Summary(suite))));
