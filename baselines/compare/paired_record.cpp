@@ -216,7 +216,8 @@ bool IsSameMeasurement(const record::Record& base, const record::Record& contend
       if (!repetition.noisy) seconds.push_back(repetition.seconds);
     return seconds;
   };
-  return clean(base) == clean(contender);
+  const auto seconds = clean(base);
+  return !seconds.empty() && seconds == clean(contender);
 }
 
 bool CanTell(const record::Record& record) {

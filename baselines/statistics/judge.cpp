@@ -336,6 +336,11 @@ class JudgeOfRuns {
   }
 
   void ChooseRemoved(CommonShift& common) const {
+    // Disturbed ceilings: without their shift the benchmarks would differ more than as measured.
+    const double all = std::abs(common.all.log_ratio);
+    if (common.machine && !common.by_controls &&
+        std::abs(common.all.log_ratio - common.machine->log_ratio) > all + kMinEffect)
+      common.machine.reset();
     if (!common.machine) {
       // Below kMinForCommon benchmarks a speedup may be drift: only a slowdown is unexplained.
       const double shift = common.all.log_ratio, size = common.is_known() ? std::abs(shift) : shift;

@@ -73,6 +73,9 @@ Ceiling ValidatedByAgreement(Ceiling ceiling, const Agreement& agreement) {
   ceiling.per_second = agreement.best;
   ceiling.status = CeilingStatus::kValidated;
   ceiling.reasons.clear();
+  // Numbers of one measurement that by itself proved nothing.
+  ceiling.validation.doubling = ceiling.validation.spread = std::nullopt;
+  ceiling.ci95 = std::nullopt;
   return ceiling;
 }
 

@@ -151,5 +151,14 @@ TEST(Compare, AGpusVerdictHoldsInCyclesToo) {
   EXPECT_EQ(clock.exit_code, 3);
 }
 
+TEST(IsSameMeasurement, NeedsARepetitionThatBothHave) {
+  auto base = Called(1e-3, std::nullopt), other = Called(2e-3, std::nullopt);
+  EXPECT_TRUE(IsSameMeasurement(base, base));
+  EXPECT_FALSE(IsSameMeasurement(base, other));
+  for (auto* record : {&base, &other})
+    for (auto& repetition : record->repetitions) repetition.noisy = true;
+  EXPECT_FALSE(IsSameMeasurement(base, other));
+}
+
 }  // namespace
 }  // namespace dlroof::compare

@@ -422,6 +422,20 @@ TEST(Judge, AllFasterBeyondDriftIsNoQuestion) {
   EXPECT_TRUE(Judge(candidates, {}).common->is_unexplained);
 }
 
+TEST(Judge, CeilingsThatMovedTheOtherWayCorrectNothing) {
+  for (const std::size_t count : {6U, 30U}) {
+    auto candidates = Quiet(count);
+    candidates[1].contender.log_seconds += 0.05;
+    JudgeSettings settings;
+    settings.machines[0] = {-0.2, 0.02, 2};
+    const auto judged = Judge(candidates, settings);
+    for (const auto& each : judged.each) {
+      EXPECT_NEAR(each.removed, 1, 0.02) << count;
+      EXPECT_NE(each.verdict, Verdict::kSlower) << count;
+    }
+  }
+}
+
 TEST(Judge, ControlsSayWhatTheMachineDid) {
   std::vector<Candidate> candidates(5);
   for (auto& candidate : candidates) {

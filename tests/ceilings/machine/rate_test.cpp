@@ -506,6 +506,12 @@ TEST(Learned, ValidatesWhatTwoCleanVisitsAgreeOnAndKeepsTheFastestOfMany) {
   EXPECT_TRUE(learned.IsValidated());
   EXPECT_EQ(learned.per_second, 100);
   EXPECT_EQ(learned.ReasonText(), "");
+  auto disturbed = Seen(101, false);
+  disturbed.validation.doubling = 4.3;  // a file with it and "proved" would be refused
+  EXPECT_TRUE(Learned(learned, disturbed, kTolerance).IsValidated());
+  const auto proved = Of({Seen(100, false), disturbed});
+  EXPECT_TRUE(proved.IsValidated());
+  EXPECT_EQ(proved.validation.doubling, std::nullopt);
   const auto agreement = AgreementOf(learned, kTolerance);
   EXPECT_EQ(agreement.agreeing, 2);
   EXPECT_EQ(agreement.visits, 3);
