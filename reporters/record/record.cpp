@@ -76,8 +76,8 @@ double LeastSeconds(const Repetition& repetition) {
 }
 
 // Returns TimeOf's second case, the median of the clean repetitions and of those whose noisy calls
-// were left out, or nullopt if these are fewer than three. Does not use a noisy repetition whose
-// core_share is unknown: it may have had half a core.
+// were left out, or nullopt if these are fewer than three, or another repetition was over 10 %
+// faster. Does not use a noisy repetition whose core_share is unknown: it may have had half a core.
 std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   constexpr double kNarrow = 0.1;  // [1] distance of an interval's end from the median / median
   std::vector<double> times, least;
@@ -93,6 +93,8 @@ std::optional<Timing> TimeOfParts(const std::vector<Repetition>& repetitions) {
   if (times.size() < 3) return std::nullopt;
   std::ranges::sort(times);
   timing.median = MedianOfSorted(times);
+  const auto fastest = std::ranges::min_element(repetitions, {}, &Repetition::seconds);
+  if (fastest->seconds < (1 - kNarrow) * timing.median) return std::nullopt;
   timing.ci95 = {std::ranges::min(least), times.back()};
   const auto interval = MedianInterval95OfSorted(times);
   if (!interval || interval->first < (1 - kNarrow) * timing.median ||

@@ -204,8 +204,9 @@ std::optional<Timing> Summarize(const std::vector<Repetition>& repetitions);
 // Returns the record's time: the first of these that exists, or nullopt without repetitions.
 // - Summarize().
 // - The median of the clean repetitions and of those whose noisy calls were left out (clean_calls),
-//   if there are at least three. It is an estimate, unless its 95 % interval (six or more
-//   repetitions) is within 10 % of it. An estimate's interval ends at the slowest of these.
+//   if there are at least three and no repetition was over 10 % faster. It is an estimate, unless
+//   its 95 % interval (six or more repetitions) is within 10 % of it. An estimate's interval ends
+//   at the slowest of these.
 // - The fastest repetition, an estimate, whose interval ends at the median of all repetitions. A
 //   noisy repetition of one thread counts without its waits for a CPU if its clocks agree within
 //   2 %: CPU time of the process = CPU time of the thread, and CPU time + waits = wall time. The
