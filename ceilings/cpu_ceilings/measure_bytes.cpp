@@ -117,13 +117,6 @@ std::string HowText(const BytesProbe& probe, const WorkingSet& set) {
   return how;
 }
 
-// Returns ", 98 % on huge pages" for L3 and DRAM, or "" for L1 and L2, where pages do not matter.
-std::string PagesText(const BytesProbe& probe, const cpu_kernels::Workspace& workspace) {
-  if (probe.level != Level::kL3 && probe.level != Level::kDram) return {};
-  const auto share = cpu::HugePageShare(workspace.arrays[0]);
-  return share ? fmt::format(", {:.0f} % on huge pages", 100 * *share) : std::string();
-}
-
 bool MayBecomeRoof(const Row& row, const std::map<std::string, Row>& rows) {
   double best = 0;
   for (const auto& [name, each] : rows) best = std::max(best, each.BestRate());
@@ -143,7 +136,7 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, int threads
   const double before = row.BestRate();
   row.passes.push_back(bench.Measure(probe.mix.kernel, policy));
   if (row.BestRate() <= before) return;
-  row.how = HowText(probe, set) + PagesText(probe, workspace);
+  row.how = HowText(probe, set);
   row.set_bytes = bytes;
   row.reason = NearerCacheReason(session.cpu.topology, cpu::SpreadCpus(session.cpu, threads),
                                  probe.level, bytes);
