@@ -186,21 +186,6 @@ void AddBytesSteps(MeasureSession& session, int threads, int pass) {
   if (!Quick(session)) AddCurveSteps(session, threads, pass);
 }
 
-std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads) {
-  const auto& set = session.machine.by_threads.at(threads);
-  for (const auto& probe : ProbesFor(session, threads)) {
-    const auto key = probe.Key();
-    if (probe.level != Level::kDram || RoofOf(set, key) == nullptr) continue;
-    const double bytes = session.rows.at(threads).bytes.at(probe.level).at(probe.Name()).set_bytes;
-    return RunningRow{key, BytesPerIteration(probe, threads),
-                      [probe, bytes](CpuBench& bench) {
-                        AllocateArrays(bench, probe, {bytes, {}, {}});
-                      },
-                      probe.mix.kernel};
-  }
-  return std::nullopt;
-}
-
 void FinishBytes(MeasureSession& session) {
   for (const auto& [threads, rows] : session.rows) {
     auto& set = session.machine.by_threads[threads];
