@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "counters/cpu/clocks.h"
 #include "counters/cuda/cupti_calls.h"
@@ -123,8 +122,7 @@ std::shared_ptr<gpu::CuptiCounter> OpenCuptiCounter(int device) {
 }
 
 std::vector<CounterSource> CuptiSources(int device) {
-  const char* path = std::getenv("CUPTI_VALUES_FILE");
-  return {gpu::CuptiSourceOf(OpenCuptiCounter(device), path != nullptr ? path : "")};
+  return {gpu::CuptiSourceOf(OpenCuptiCounter(device))};
 }
 
 }  // namespace dlroof::cuda

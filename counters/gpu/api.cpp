@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -311,37 +310,5 @@ std::string FailureSentence(const CudaFailure& failure) {
 
 CuptiError::CuptiError(CudaFailure cause)
     : std::runtime_error(FailureSentence(cause)), failure(std::move(cause)) {}
-
-namespace {
-
-nlohmann::json WorkJson(const Work& work) {
-  nlohmann::json json = nlohmann::json::object();
-  for (const auto& [pipe, flops] : work.flops) json["flops"][pipe] = flops;
-  for (const auto& [level, bytes] : work.bytes) json["bytes"][std::string(Key(level))] = bytes;
-  if (work.launches) json["launches"] = *work.launches;
-  return json;
-}
-
-}  // namespace
-
-nlohmann::json ToJson(const CuptiRecording& recording) {
-  nlohmann::json json = {
-      {"chip", recording.chip}, {"origin", recording.origin}, {"calls", nlohmann::json::array()}};
-  if (!recording.failed.empty()) json["failed"] = recording.failed;
-  for (const auto& call : recording.calls) {
-    nlohmann::json row = {{"name", call.name},
-                          {"pipes", call.pipes},
-                          {"values", call.values},
-                          {"kernels", nlohmann::json::array()}};
-    for (const auto& kernel : call.kernels) {
-      row["kernels"].push_back({{"name", kernel.name}, {"seconds", kernel.seconds}});
-      if (kernel.start_seconds) row["kernels"].back()["start"] = *kernel.start_seconds;
-    }
-    if (call.expected) row["expected"] = WorkJson(*call.expected);
-    if (call.passes) row["passes"] = *call.passes;
-    json["calls"].push_back(std::move(row));
-  }
-  return json;
-}
 
 }  // namespace dlroof::gpu

@@ -3,14 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "counters/base/files.h"
 #include "counters/gpu/session.h"
-#include "tests/fakes/cupti_recording.h"
 #include "tests/fakes/refusal.h"
 
 namespace dlroof::gpu {
@@ -52,7 +50,6 @@ class FakeCupti : public CuptiApi {
     return left;
   }
 
-  std::string Version() override { return "130001"; }
   void OpenHost(const std::string&, const CuptiImage&) override { Begin("OpenHost", "host"); }
   bool AddMetrics(const std::vector<std::string>& metrics) override {
     Step("AddMetrics");
@@ -207,7 +204,7 @@ TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernelsAlsoAsASource) {
   EXPECT_THAT(counted.kernels, testing::ElementsAre(LaunchedKernel{"kernel", 1, 1e-6}));
   EXPECT_EQ(bench.cupti->Left(), "");
   Bench managed;
-  const auto source = CuptiSourceOf(managed.counter, "");
+  const auto source = CuptiSourceOf(managed.counter);
   EXPECT_EQ(source.name, "cupti");
   EXPECT_EQ(source.device, "gpu");
   EXPECT_EQ(source.provenance, Provenance::kMeasured);
@@ -318,7 +315,7 @@ TEST(CuptiCounter, KernelsKeepWhatTheirLaunchesAskForAndWaitingBlocksNoInstructi
   Bench bench;
   auto request = bench.Request();
   request.blocks_wait = true;
-  const auto source = CuptiSourceOf(bench.counter, "");
+  const auto source = CuptiSourceOf(bench.counter);
   const auto counted = source.count(request);
   EXPECT_FALSE(counted.work.flops.contains("fp32.vector"));
   EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
@@ -340,7 +337,7 @@ TEST(CuptiCounter, TheTypeOfTheCallDecidesWhatIsAsked) {
   auto request = bench.Request();
   request.type = "f16";
   request.pipes = {"fp32.vector"};
-  const auto source = CuptiSourceOf(bench.counter, "");
+  const auto source = CuptiSourceOf(bench.counter);
   source.count(request);
   EXPECT_THAT(tensor(bench), testing::ElementsAre("sm__ops_path_tensor_src_fp16.sum"));
   EXPECT_THAT(bench.cupti->counted, Not(Contains("pcie__read_bytes.sum")));
@@ -453,9 +450,6 @@ TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedAndOneWithoutAKnownKernelIsAR
                                  "of known work (known: counted 1.147")));
   EXPECT_EQ(bench.counter->SelfTest().at("dram").grade, CounterGrade::kFailed);
   EXPECT_EQ(bench.counter->SelfTest().at("fp32.vector").grade, CounterGrade::kValidated);
-  const auto recording = bench.counter->Recording();
-  EXPECT_THAT(recording.failed, testing::ElementsAre("dram"));
-  EXPECT_EQ(ToJson(recording).at("failed"), recording.failed);
   Bench unproved;
   unproved.cupti->values["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 1e9;
   const auto kept = unproved.Count(unproved.Request());
@@ -505,30 +499,6 @@ TEST(CuptiCounter, WhatADeviceRefusesWhenItIsToBeCountedIsLeftOut) {
   Bench bench;
   bench.cupti->refused_late = kDram;
   EXPECT_THAT(bench.Failure(bench.Request()), HasSubstr("not on this machine"));
-}
-
-TEST(CuptiCounter, RecordingHoldsEverythingAndDecodesToTheSame) {
-  Bench bench;
-  bench.cupti->passes = 2;
-  const TemporaryFolder folder;
-  const auto path = folder / "values.json";
-  auto request = bench.Request();
-  request.everything = true;
-  const auto counted = CuptiSourceOf(bench.counter, path).count(request);
-  const auto recording = fakes::ReadRecording(path);
-  EXPECT_EQ(recording.chip, "GH100");
-  ASSERT_EQ(recording.calls.size(), 2U);
-  EXPECT_EQ(recording.calls[0].name, "known");
-  EXPECT_EQ(recording.calls[0].expected->flops.at("fp32.vector"), 6400);
-  EXPECT_EQ(recording.calls[1].kernels.size(), 1U);
-  EXPECT_EQ(recording.calls[1].values.count("pcie__read_bytes.sum"), 1U);
-  std::vector<CuptiMetric> metrics;
-  for (const auto& metric : BuiltInCuptiTable().metrics)
-    if (recording.calls[1].values.count(metric.name) != 0) metrics.push_back(metric);
-  EXPECT_EQ(DecodeCounters(metrics, recording.calls[1].values, recording.calls[1].pipes).work.flops,
-            counted.work.flops);
-  const auto unwritable = CuptiSourceOf(bench.counter, "/proc/none/x.json").count(bench.Request());
-  EXPECT_THAT(unwritable.caveats, Contains(HasSubstr("/proc/none/x.json: the raw values")));
 }
 
 }  // namespace
