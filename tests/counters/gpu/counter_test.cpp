@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "counters/base/files.h"
 #include "counters/gpu/session.h"
 #include "tests/fakes/refusal.h"
 
@@ -404,8 +403,8 @@ TEST(CuptiCounter, EachWayThatItCannotCountIsOneSentenceWithACureAskedOnce) {
   for (const auto& [step, code, library, said] :
        {std::tuple("DeviceCount", 35, CudaLibrary::kRuntime, "no NVIDIA driver"),
         {"DeviceCount", 100, CudaLibrary::kRuntime, "no GPU"},
-        {"OpenDevice", 2, CudaLibrary::kRuntime, "not enough memory"},
-        {"StartProfiler", 999, CudaLibrary::kCupti, "cannot reach the GPU"},
+        {"OpenDevice", 46, CudaLibrary::kRuntime, "exclusive mode"},
+        {"StartProfiler", 23, CudaLibrary::kCupti, "CUDA_INJECTION64_PATH"},
         {"Supports", 15, CudaLibrary::kCupti, "libnvperf_host"},
         {"ChipName", 27, CudaLibrary::kCupti, "does not support"},
         {"Subscribe", 39, CudaLibrary::kCupti, "another tool"},
