@@ -94,18 +94,14 @@ struct NcuChoice {
   int skip = 0;                 // [1] launches to skip first
   std::optional<int> launches;  // [1] maximum number of launches to profile
   std::string table;            // path of the output
-  bool whole_names = true;      // ask for full kernel names: by default ncu shortens them
   bool only_program = false;    // ignore child processes of the program, such as compilers
 };
 
-// Returns the ncu command that profiles `command` and neither flushes caches nor locks clocks.
+// Returns the ncu command that profiles `command` and neither flushes caches nor locks clocks. It
+// asks for full kernel names (--rename-kernels), which older versions of ncu refuse.
 std::vector<std::string> NcuCommand(const NcuChoice& choice,
                                     const std::vector<std::string>& metrics,
                                     const std::vector<std::string>& command);
-
-// Returns whether `output` is the error of an ncu that lacks the option for NcuChoice::whole_names
-// and therefore did not start the program.
-bool RefusesWholeNames(std::string_view output);
 
 // Cures of errors that CUPTI and ncu share.
 inline constexpr const char* kPrivilegeCure =

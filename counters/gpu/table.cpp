@@ -162,9 +162,6 @@ constexpr Refusal kRefusals[] = {
      "the program launched none on this GPU, or --kernel and --skip left none"},
 };
 
-// ncu's option for kernels' names. By default ncu removes namespaces, and the "<" of "<unnamed>::".
-constexpr std::string_view kRenameKernels = "--rename-kernels";
-
 std::string FirstError(std::string_view output) {
   const auto at = output.find("==ERROR==");
   if (at == std::string_view::npos) return "";
@@ -198,7 +195,8 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
   add("--target-processes", choice.only_program ? "application-only" : "all");
   add("--cache-control", "none");
   add("--clock-control", "none");
-  if (choice.whole_names) add(std::string(kRenameKernels), "off");
+  // By default ncu removes namespaces from names, and the "<" of "<unnamed>::".
+  add("--rename-kernels", "off");
   add("--metrics", fmt::format("{}", fmt::join(metrics, ",")));
   add("--log-file", choice.table);
   if (!choice.kernels.empty()) add("--kernel-name", "regex:" + choice.kernels);
@@ -206,10 +204,6 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
   if (choice.launches) add("--launch-count", fmt::format("{}", *choice.launches));
   words.insert(words.end(), command.begin(), command.end());
   return words;
-}
-
-bool RefusesWholeNames(std::string_view output) {
-  return FirstError(output).find(kRenameKernels) != std::string::npos;
 }
 
 std::string NcuFailureSentence(std::string_view output, int exit_code) {
