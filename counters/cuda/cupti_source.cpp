@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "counters/cpu/clocks.h"
 #include "counters/cuda/cupti_calls.h"
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/device.h"
@@ -116,9 +115,7 @@ std::vector<gpu::KnownCall> CuptiKnownCalls(const gpu::CuptiChip& chip) {
 
 std::shared_ptr<gpu::CuptiCounter> OpenCuptiCounter(int device) {
   return std::make_shared<gpu::CuptiCounter>(
-      gpu::CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, cpu::WallSeconds,
-                      ReadGpuIdentity},
-      device);
+      gpu::CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, ReadGpuIdentity}, device);
 }
 
 std::vector<CounterSource> CuptiSources(int device) {

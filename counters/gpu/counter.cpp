@@ -76,7 +76,6 @@ KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
 
 namespace {
 
-constexpr int kPlainRuns = 3;  // the first run warms up caches and clocks
 constexpr CounterOptions kDefaultOptions = {};
 constexpr CounterOptions kEverything = {64, true, true};
 
@@ -145,7 +144,7 @@ CuptiReading CuptiCounter::Read(const std::string& type, const std::vector<std::
   CuptiReading reading;
   const auto types = TensorTypesOf(BuiltInCuptiTable(), type, pipes);
   reading.plan = &PlanFor(types, options);
-  reading.values = CountValues(*parts_.api, *device_, *reading.plan, call, parts_.now);
+  reading.values = CountValues(*parts_.api, *device_, *reading.plan, call);
   auto metrics = reading.plan->metrics;
   std::erase_if(metrics, [&](const CuptiMetric& metric) {
     return !reading.values.values.contains(metric.name);
@@ -159,9 +158,8 @@ CuptiReading CuptiCounter::Read(const std::string& type, const std::vector<std::
 }
 
 void CuptiCounter::TestOn(const KnownCall& known) {
-  known.run();  // warms up the caches, as for other calls
-  parts_.api->Synchronize();
   const RepeatedCall call{known.run, {}};
+  RunUncounted(*parts_.api, call);
   const auto reading = Read("", known.pipes, kDefaultOptions, call);
   auto counted = reading.counts.work;
   if (known.work.launches) try {
@@ -197,7 +195,7 @@ const JudgedCounters& CuptiCounter::SelfTest() {
 
 Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions& options) {
   const RepeatedCall call{request.run, request.ready};
-  const double plain = PlainSeconds(*parts_.api, call, kPlainRuns, parts_.now);
+  RunUncounted(*parts_.api, call);
   const auto reading = Read(request.type, request.pipes, options, call);
   Counted counted{.work = reading.counts.work, .caveats = reading.counts.caveats};
   try {
@@ -210,7 +208,7 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions
   if (untested_)
     counted.caveats.push_back("the self-test of the counters is incomplete: " + untested_->text);
   DropFailed(judged_, counted.work, counted.caveats);
-  counted.how = HowCounted(device_->chip.name, reading, plain);
+  counted.how = HowCounted(device_->chip.name, reading);
   return counted;
 }
 

@@ -59,7 +59,6 @@ struct CuptiParts {
   // counts, until a test has succeeded once. If it throws, the counts get a caveat that the test of
   // the counters is incomplete.
   std::function<std::vector<KnownCall>(const CuptiChip&)> known_calls;
-  SecondsNow now;  // [s] a steady clock
   // Describes the open device, so that CuptiCounter can compute the waves of kernels. Called once.
   // If `identity` is empty, the waves are unknown.
   std::function<GpuIdentity(int device)> identity = {};

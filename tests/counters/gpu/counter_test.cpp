@@ -160,12 +160,11 @@ class FakeCupti : public CuptiApi {
   int rounds_ = 0;
 };
 
-// A counter on a fake CUPTI, one known call (100 FFMA of 32 lanes, 4096 byte of DRAM) that it
-// counts correctly, and a clock that advances by a second per reading.
+// A counter on a fake CUPTI and one known call (100 FFMA of 32 lanes, 4096 byte of DRAM) that it
+// counts correctly.
 struct Bench {
   FakeCupti* cupti = nullptr;
   std::shared_ptr<CuptiCounter> counter;
-  double seconds = 0;
   int runs = 0, known_runs = 0;
 
   Bench() {
@@ -177,8 +176,7 @@ struct Bench {
     known.work.bytes[Level::kDram] = 4096;
     known.work.launches = 1;
     counter = std::make_shared<CuptiCounter>(
-        CuptiParts{std::move(api), [known](const CuptiChip&) { return std::vector{known}; },
-                   [this] { return seconds += 1; }});
+        CuptiParts{std::move(api), [known](const CuptiChip&) { return std::vector{known}; }});
   }
   CountRequest Request(const std::string& name = "call") {
     CountRequest request{.name = name};
@@ -195,11 +193,11 @@ struct Bench {
 TEST(CuptiCounter, CallIsRunOncePerPassAndForTimeAndKernelsAlsoAsASource) {
   Bench bench;
   const auto counted = bench.Count(bench.Request());
-  EXPECT_EQ(bench.runs, 3 + 3 + 1);  // plain, passes, traced
+  EXPECT_EQ(bench.runs, 1 + 3 + 1);  // plain, passes, traced
   EXPECT_EQ(counted.work.flops.at("fp32.vector"), 6400);
   EXPECT_EQ(counted.work.bytes.at(Level::kDram), 4096);
   EXPECT_EQ(counted.work.launches, 1);
-  EXPECT_THAT(counted.how, HasSubstr("CUPTI range profiler on GH100, 3 passes, each 1.00 times"));
+  EXPECT_THAT(counted.how, HasSubstr("CUPTI range profiler on GH100, 3 passes, caches"));
   EXPECT_THAT(counted.kernels, testing::ElementsAre(LaunchedKernel{"kernel", 1, 1e-6}));
   EXPECT_EQ(bench.cupti->Left(), "");
   Bench managed;
@@ -227,7 +225,7 @@ TEST(CuptiCounter, WhatMakesACallReadyComesBeforeEachRunOfAsManyPassesAsAreWante
   Bench wanting;
   wanting.cupti->rounds_wanted = 5;
   wanting.Count(wanting.Request());
-  EXPECT_EQ(wanting.runs, 3 + 5 + 1);
+  EXPECT_EQ(wanting.runs, 1 + 5 + 1);
   wanting.cupti->rounds_wanted = 1000;
   EXPECT_THAT(wanting.Failure(wanting.Request("endless")), HasSubstr("was not done after 11"));
   EXPECT_EQ(wanting.cupti->Left(), "");
@@ -376,7 +374,7 @@ TEST(CuptiCounter, PipesThatAreNotAskedAreKnownZeroOnlyWithAProofAndDroppedIfThe
 }
 
 TEST(CuptiCounter, ACallThatThrowsIsItsOwnSentenceAndAnErrorBeforeIsNotThisOnes) {
-  for (const int good : {0, 3, 4, 6}) {  // while it is timed, in the first pass, later, traced
+  for (const int good : {0, 1, 2, 4}) {  // before it is counted, in the first pass, later, traced
     Bench bench;
     auto request = bench.Request();
     request.run = [&] {
@@ -460,12 +458,10 @@ TEST(CuptiCounter, CounterThatFailsItsTestIsNotUsedAndOneWithoutAKnownKernelIsAR
 TEST(CuptiCounter, SelfTestThatCannotRunIsAReasonAndTriedAgainAndPartOfADividedGpuCountsWhatItHas) {
   auto api = std::make_unique<FakeCupti>();
   int tries = 0;
-  CuptiCounter counter({std::move(api),
-                        [&](const CuptiChip&) -> std::vector<KnownCall> {
+  CuptiCounter counter({std::move(api), [&](const CuptiChip&) -> std::vector<KnownCall> {
                           ++tries;
                           throw std::runtime_error("1 GiB of GPU memory: out of memory");
-                        },
-                        [] { return 0.0; }});
+                        }});
   CountRequest request{.run = [] {}};
   for (const char* name : {"one", "two"}) {
     request.name = name;

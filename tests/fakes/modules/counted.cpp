@@ -97,10 +97,9 @@ class RangeProfiler : public dlroof::gpu::CuptiApi {
 void Change(dlroof::gpu_loader::GpuModule& module) {
   dlroof::gpu::CuptiParts parts{
       .api = std::make_unique<RangeProfiler>(),
-      .known_calls = [](const auto&) { return std::vector<dlroof::gpu::KnownCall>{}; },
-      .now = Seconds};
-  module.sources = {dlroof::gpu::CuptiSourceOf(
-      std::make_shared<dlroof::gpu::CuptiCounter>(std::move(parts)))};
+      .known_calls = [](const auto&) { return std::vector<dlroof::gpu::KnownCall>{}; }};
+  module.sources = {
+      dlroof::gpu::CuptiSourceOf(std::make_shared<dlroof::gpu::CuptiCounter>(std::move(parts)))};
   module.clock = [](int) {
     auto clock = dlroof::fakes::OpenFake();
     clock->energy_joules = [] { return std::optional<double>(50 * Seconds()); };
