@@ -14,6 +14,7 @@
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
+#include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
 
 namespace dlroof::machine_file {
@@ -289,12 +290,12 @@ Machine ReadMachineFile(const fs::path& path) {
     throw BadInput("{}: no such file; expected a machine file, or a known GPU: {}", path.string(),
                    fmt::join(KnownGpuNames(), ", "));
   }
-  auto text = ReadFile(path, "a machine file", kMaxBytes);
+  const auto text = ReadFile(path, "a machine file", kMaxBytes);
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw BadInput("{}: the file is empty; expected a machine file", path.string());
-  const LocatedJson file(std::move(text), path.string());
-  if (IsSpecifiedMachine(file.value())) return SpecifiedMachine(file);
-  return machine::MachineFromJson(file.value(), path.string());
+  const auto json = HandwrittenJson(text, path.string());
+  if (IsSpecifiedMachine(json)) return SpecifiedMachine(json, path.string());
+  return machine::MachineFromJson(json, path.string());
 }
 
 std::string MachineFileText(const Machine& machine) {
