@@ -534,13 +534,13 @@ TEST(SmallestQuota, IsThatOfTheGroupOrOfAParentInBothVersions) {
 
 TEST(ParseThrottling, ReadsBothVersionsAndIsCountedBetweenTwoReadings) {
   EXPECT_EQ(ParseThrottling("nr_periods 40\nnr_throttled 12\nthrottled_time 500000000\n"),
-            (Throttling{40, 12, 0.5}));
+            (Throttling{40, 12}));
   EXPECT_EQ(ParseThrottling("usage_usec 9\nnr_periods 4\nnr_throttled 1\nthrottled_usec 250000\n"),
-            (Throttling{4, 1, 0.25}));
+            (Throttling{4, 1}));
   EXPECT_EQ(ParseThrottling("usage_usec 9\n"), std::nullopt);
   EXPECT_EQ(ParseThrottling(""), std::nullopt);
-  EXPECT_EQ((Throttling{40, 12, 0.5} - Throttling{30, 10, 0.25}), (Throttling{10, 2, 0.25}));
-  EXPECT_EQ((Throttling{10, 2, 0.25} + Throttling{1, 1, 0.25}), (Throttling{11, 3, 0.5}));
+  EXPECT_EQ((Throttling{40, 12} - Throttling{30, 10}), (Throttling{10, 2}));
+  EXPECT_EQ((Throttling{10, 2} + Throttling{1, 1}), (Throttling{11, 3}));
 }
 
 }  // namespace
