@@ -331,11 +331,9 @@ step_cupti() { run_tests cupti 'CuptiOnGpu*'; }
 step_cupti_times() { run_tests cupti_times 'CuptiTimes*OnGpu*'; }
 step_cupti_rows() { run_tests cupti_rows 'CuptiRows*OnGpu*'; }
 step_others() { run_tests others '*OnGpu*-CudaClock*:CudaModule*:Models*:Cupti*:GpuCudnn*:CudaBench*:KnownCalls*'; }
-# The raw values are decoded again without a GPU, as tests/data/cupti_<gpu>.json.
 step_counters() {
-  run counters counters.txt env "CUPTI_VALUES_FILE=$out/counters.values.json" "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper \
-    --dlroof_machine=none --dlroof_counters=cupti:all "--benchmark_filter=$small_calls" \
-    --benchmark_repetitions=1 --benchmark_min_time=0.001 "--benchmark_out=$out/counters.json"
+  run counters counters.txt "$bin/dlroof_bench" "${benched[@]}" --dlroof_suite=paper --dlroof_machine=none \
+    --dlroof_counters=cupti:all "--benchmark_filter=$small_calls" --benchmark_repetitions=1 --benchmark_min_time=0.001 "--benchmark_out=$out/counters.json"
 }
 step_ncu() {
   run_tool ncu ncu "$bin/dlroof" profile --gpu --launches 20 --machine "$(roofs)" -o "$out/ncu.json" -- "$bin/dlroof_bench" "${benched[@]}" \
@@ -361,7 +359,7 @@ step_queued() {
   run_tests_then queued 'CudaClockOnGpu.*Queued*' "$bin/dlroof_bench" "${benched[@]}" "--dlroof_suite=$out/queued.suite.txt" \
     "--dlroof_machine=$(roofs)" --dlroof_counters=off --benchmark_repetitions=3 --benchmark_min_time=0.005 "--benchmark_out=$out/queued.json"
 }
-# Passes of a call of each kind. Not with CUPTI_VALUES_FILE, which counts everything that the chip can.
+# Passes of a call of each kind. Not with cupti:all, which counts everything that the chip can.
 step_passes() {
   write_suites
   # shellcheck disable=SC2016

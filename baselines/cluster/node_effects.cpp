@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 
-#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
+#include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "reporters/roofline/placed_run.h"
@@ -122,11 +122,11 @@ std::vector<NodeEffect> EffectsOf(const std::vector<std::vector<BenchmarkRatio>>
   return effects;
 }
 
-std::map<std::string, double> LimitsIn(const machine_file::LocatedObject& whole, const char* key) {
+std::map<std::string, double> LimitsIn(const JsonReader& file, const char* key) {
   std::map<std::string, double> limits;
-  if (!whole.Has(key)) return limits;
-  const auto named = whole.Object(key);
-  for (const auto& name : named.Keys()) limits[name] = named.Number(name);
+  if (!file.Has(key)) return limits;
+  const auto named = file.Object(key);
+  for (const auto& name : named.Keys()) limits[name] = named.Positive(name);
   return limits;
 }
 
@@ -207,11 +207,12 @@ NodeEffects MakeNodeEffects(const Cluster& cluster) {
 }
 
 Requirements ParseRequirements(const std::string& text, const std::string& where) {
-  const machine_file::LocatedJson file(text, where);
-  const machine_file::LocatedObject whole(file, file.value(), {}, {"roofs", "times"});
-  Requirements requirements{LimitsIn(whole, "roofs"), LimitsIn(whole, "times")};
+  const auto parsed = HandwrittenJson(text, where);
+  const JsonReader file(parsed, where);
+  file.RefuseOtherKeys({"roofs", "times"});
+  Requirements requirements{LimitsIn(file, "roofs"), LimitsIn(file, "times")};
   if (requirements.roofs.empty() && requirements.most_times.empty())
-    throw BadInput(BadInput::Place{where, 1}, "expected a limit in 'roofs' or 'times'");
+    throw BadInput("{}: expected a limit in 'roofs' or 'times'", where);
   return requirements;
 }
 

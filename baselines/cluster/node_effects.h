@@ -83,7 +83,7 @@ struct Requirements {
 };
 
 // Parses e.g. {"roofs": {"cpu.dram": 4e10}, "times": {"LSTM/...": 6e-5}}, with at least one limit.
-// Throws BadInput with FILE:LINE:COLUMN for anything else.
+// Throws BadInput for anything else.
 Requirements ParseRequirements(const std::string& text, const std::string& where);
 
 // A limit that a node does not meet, because its value is worse or was not measured.

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <memory>
 
-#include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "reporters/record/run_context.h"
@@ -17,8 +17,6 @@
 
 namespace dlroof::cluster {
 namespace {
-
-using nlohmann::json;
 
 using SampleTime = std::optional<double> record::GpuSample::*;
 
@@ -45,24 +43,23 @@ void Replace(SampleTime field, const char* timed, bool is_node, record::Record& 
   record::MarkNoisy(record.repetitions);
 }
 
-PriceKind ReadKind(const machine_file::LocatedJson& file, const json& object,
-                   const machine_file::LocatedJson::Path& path) {
-  const machine_file::LocatedObject kind(file, object, path,
-                                         {"match", "devices", "per_node_hour", "watts"});
-  const auto match = kind.Object("match", {"name", "fingerprint"});
+PriceKind ReadKind(const JsonReader& kind) {
+  kind.RefuseOtherKeys({"match", "devices", "per_node_hour", "watts"});
+  const auto match = kind.Object("match");
+  match.RefuseOtherKeys({"name", "fingerprint"});
   PriceKind price;
-  if (match.Has("name")) price.name = match.Text("name");
-  if (match.Has("fingerprint")) price.fingerprint = match.Text("fingerprint");
+  price.name = match.TextOr("name", "");
+  price.fingerprint = match.TextOr("fingerprint", "");
   if (price.name.empty() && price.fingerprint.empty())
     kind.Refuse("match", "'name' or 'fingerprint'");
   if (kind.Has("devices")) {
-    const double devices = kind.Number("devices", 1, 1024);
+    const double devices = kind.NumberIn("devices", 1, 1024);
     if (devices != std::floor(devices)) kind.Refuse("devices", "a whole number");
     price.devices = static_cast<int>(devices);
   }
-  price.per_node_hour = kind.Number("per_node_hour", 1e-6, 1e9);  // in any currency
+  price.per_node_hour = kind.NumberIn("per_node_hour", 1e-6, 1e9);  // in any currency
   const auto& watts = RangeOf("_watts");
-  if (kind.Has("watts")) price.watts = kind.Number("watts", watts.least, watts.most);
+  if (kind.Has("watts")) price.watts = kind.NumberIn("watts", watts.least, watts.most);
   return price;
 }
 
@@ -248,15 +245,11 @@ std::string TimedText(const record::Record& record) {
 }
 
 Prices ParsePrices(const std::string& text, const std::string& where) {
-  const machine_file::LocatedJson file(text, where);
-  const machine_file::LocatedObject whole(file, file.value(), {}, {"currency", "kinds"});
-  Prices prices{.currency = whole.Text("currency"), .kinds = {}};
-  const auto& kinds = whole.Needed("kinds");
-  if (!kinds.is_array() || kinds.empty())
-    whole.Refuse("kinds", "an array with at least one object");
-  for (std::size_t i = 0; i < kinds.size(); ++i)
-    prices.kinds.push_back(ReadKind(file, kinds[i], {"kinds", fmt::format("[{}]", i)}));
-  return prices;
+  const auto parsed = HandwrittenJson(text, where);
+  const JsonReader file(parsed, where);
+  file.RefuseOtherKeys({"currency", "kinds"});
+  if (file.Array("kinds").empty()) file.Refuse("kinds", "an array with at least one object");
+  return {file.NonEmptyText("currency"), file.ItemsOf("kinds", ReadKind)};
 }
 
 Prices ReadPrices(const std::string& path) {

@@ -86,7 +86,7 @@ struct Prices {
 
 // Reads the user's file of prices: {"currency": "USD", "kinds": [KIND, ...]}. A kind has "match"
 // ("name", "fingerprint" or both), "per_node_hour", and optionally "devices" and "watts" (of a node
-// under load). No price has a default. Throws BadInput with FILE:LINE:COLUMN for anything else.
+// under load). No price has a default. Throws BadInput for anything else.
 Prices ReadPrices(const std::string& path);
 Prices ParsePrices(const std::string& text, const std::string& where);
 

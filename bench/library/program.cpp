@@ -159,8 +159,8 @@ std::vector<std::string> Program::Initialize(const std::vector<std::string>& arg
 void Program::Begin() {
   if (runner_) return;
   List();
-  auto options = runner::Options(flags_, static_cast<int>(names_.size()), true,
-                                 AnyTimesItself(names_), devices_, *session_, quota_.get());
+  auto options = runner::Options(flags_, static_cast<int>(names_.size()), true, devices_, *session_,
+                                 quota_.get());
   options.own_seconds = true;
   // With its own main function the program determines the number of repetitions.
   if (own_main_) options.stop.reset();
@@ -213,12 +213,7 @@ live::Passes Program::Passes() {
                : std::map<std::string, Counting>();
   };
   if (flags_.explain) passes.parallel = [this] { return RunAgain(&Runner::Explain); };
-  if (!flags_.energy) return passes;
-  passes.energy = [this] { return RunAgain(&Runner::MeasureEnergy); };
-  passes.idle = [this] {
-    Begin();
-    return runner_->MeasureIdle();
-  };
+  if (flags_.energy) passes.energy = [this] { return RunAgain(&Runner::MeasureEnergy); };
   return passes;
 }
 

@@ -263,10 +263,6 @@ NcuRun RunNcu(gpu::NcuChoice choice, const std::vector<std::string>& metrics,
   const TemporaryFolder folder;
   choice.table = folder / "table";
   auto ran = RunChild(gpu::NcuCommand(choice, metrics, arguments));
-  if (ran.exit_code != 0 && gpu::RefusesWholeNames(ran.out + ran.err)) {
-    choice.whole_names = false;
-    ran = RunChild(gpu::NcuCommand(choice, metrics, arguments));
-  }
   auto table = ReadFileIfAny(choice.table);
   if (!imports::LooksLikeNsightCompute(table))
     throw BadInput(gpu::NcuFailureSentence(table + ran.out + ran.err, ran.exit_code));

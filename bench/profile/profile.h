@@ -64,8 +64,8 @@ struct NcuRun {
   ChildResult ran;
   std::string table;
 };
-// Runs ncu; `arguments` end with the program's command. If ncu is too old for full kernel names,
-// runs it again with short ones. Throws BadInput with ncu's message if ncu writes no table.
+// Runs ncu; `arguments` end with the program's command. Throws BadInput with ncu's message if ncu
+// writes no table.
 NcuRun RunNcu(gpu::NcuChoice choice, const std::vector<std::string>& metrics,
               const std::vector<std::string>& arguments);
 

@@ -37,7 +37,7 @@ struct BenchFlags {
       workload::CacheState::kWarm;       // for benchmarks whose name has no cache state
   std::optional<std::string> algorithm;  // option to add to names that may have it, e.g. "best"
   std::string counters{kAutoCounters};
-  bool live_check = true;  // check the stored ceilings before they are used
+  bool live_check = true;  // check the cached ceilings before they are used
   StoppingRule stop;       // `repetitions` is set by --benchmark_repetitions
   bool keep_noisy = false;
   bool explain = false;

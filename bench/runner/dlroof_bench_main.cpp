@@ -145,8 +145,8 @@ int Run(std::vector<std::string> args) {
   live::Session session(std::move(context), [&] {
     return specified.empty() ? Machines(flags, needs, devices) : specified;
   });
-  auto options = Options(flags, static_cast<int>(chosen.size()), needs.cpu, needs.gpu, devices,
-                         session, quota.get());
+  auto options =
+      Options(flags, static_cast<int>(chosen.size()), needs.cpu, devices, session, quota.get());
   const auto stop = RuleFrom(flags);
   options.repetitions =
       static_cast<std::size_t>(stop ? OfferedRepetitions(*stop, flags) : flags.repetitions);

@@ -70,10 +70,9 @@ cpu::TeamState BestState(const live::Session& session, int threads) {
   return {};
 }
 
-EnergyPass EnergyPassOf(const BenchFlags& flags, bool cpu_runs, bool gpu_runs) {
+EnergyPass EnergyPassOf(const BenchFlags& flags, bool cpu_runs) {
   EnergyPass pass;
   if (!flags.energy) return pass;
-  pass.gpu_runs = gpu_runs;
   pass.cpu.emplace();
   if (!cpu_runs) return pass;
   pass.cpu = energy::OpenEnergyMeter({energy::SysfsRoot(), cpu::ThisCpu().allowed});
@@ -191,7 +190,7 @@ nlohmann::json Context(const std::string& command, const BenchFlags& flags,
   return context;
 }
 
-RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
+RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs,
                       const Devices& devices, live::Session& session, const QuotaWatch* quota) {
   return {.open_gpu = OpenerOf(devices),
           .session = &session,
@@ -203,7 +202,7 @@ RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bo
           .interleaved = flags.interleaved,
           .explain = ExplainOptionsOf(flags),
           .benchmarks = benchmarks,
-          .energy = EnergyPassOf(flags, cpu_runs, gpu_runs),
+          .energy = EnergyPassOf(flags, cpu_runs),
           .quota = quota};
 }
 

@@ -62,10 +62,9 @@ workload::RunSettings Settings(const BenchFlags& flags);
 nlohmann::json Context(const std::string& command, const BenchFlags& flags,
                        const workload::RunSettings& settings, const Devices& devices);
 
-// Returns the options of a run with `benchmarks` benchmarks. `cpu_runs` and `gpu_runs`: whether
-// some of them run on a CPU, on a GPU. The result has pointers to `session` and `quota` (may be
-// null).
-RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs, bool gpu_runs,
+// Returns the options of a run with `benchmarks` benchmarks. `cpu_runs`: whether some of them run
+// on a CPU. The result has pointers to `session` and `quota` (may be null).
+RunnerOptions Options(const BenchFlags& flags, int benchmarks, bool cpu_runs,
                       const Devices& devices, live::Session& session, const QuotaWatch* quota);
 
 // The reporters of a run: table or JSON to standard output, the file of --benchmark_out.

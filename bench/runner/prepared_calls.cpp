@@ -15,8 +15,8 @@
 namespace dlroof::runner {
 namespace {
 
-constexpr double kCpuWindowSeconds = 0.5, kGpuWindowSeconds = 2, kIdleSeconds = 1,
-                 kGpuIdleSeconds = 2;  // 20 x the longest sampling period of NVML
+constexpr double kCpuWindowSeconds = 0.5;
+constexpr double kGpuWindowSeconds = 2;  // 20 x the longest sampling period of NVML
 
 constexpr double kMaxStoredBytes = 4e9;  // [byte] for the tensors of all stored GPU calls
 
@@ -165,23 +165,6 @@ energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joul
 
 bool EnergyPass::Measures(const std::string& device) const {
   return cpu && (device == "gpu" || !cpu->from.empty());
-}
-
-energy::IdlePowers IdlePowersOf(const EnergyPass& pass, Timer& gpu) {
-  const auto idle = [](const energy::EnergyMeter& meter, double seconds) {
-    return energy::MeasureIdlePower(
-        meter, [&] { SleepSeconds(seconds); }, cpu::WallSeconds);
-  };
-  if (!pass.cpu) return {};
-  energy::IdlePowers found{.cpu = idle(*pass.cpu, kIdleSeconds)};
-  if (!pass.gpu_runs) return found;
-  try {
-    gpu.Open();
-    found.gpu = idle(GpuEnergy(gpu.EnergyCounter()), kGpuIdleSeconds);
-  } catch (const std::exception&) {
-    // The GPU's first benchmark fails for the same reason and reports it.
-  }
-  return found;
 }
 
 energy::EnergyResult EnergyOfCall(const workload::Workload& workload,

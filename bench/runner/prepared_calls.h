@@ -53,15 +53,10 @@ energy::EnergyMeter GpuEnergy(const std::function<std::optional<double>()>& joul
 struct EnergyPass {
   // The CPU's energy meter, maybe without counters. Set in all --dlroof_energy runs, also on GPUs.
   std::optional<energy::EnergyMeter> cpu;
-  bool gpu_runs = false;  // the run has GPU benchmarks
 
   // Returns whether the pass measures calls on `device`; they have to be prepared again for it.
   bool Measures(const std::string& device) const;
 };
-
-// Returns the idle power [W], measured while this process sleeps: of the CPU for 1 s and, if the
-// run has GPU benchmarks, of `gpu` for 2 s. Opens `gpu`.
-energy::IdlePowers IdlePowersOf(const EnergyPass& pass, Timer& gpu);
 
 // Measures the energy of one call in three windows of back-to-back calls, each of at least 0.5 s on
 // a CPU and 2 s on a GPU. For calls before which caches must be flushed, returns only a reason.
@@ -76,7 +71,6 @@ class PreparedCalls {
       : settings_(std::move(settings)), cpu_(std::move(cpu)), gpu_(std::move(gpu)) {}
 
   Timer& TimerOf(const workload::Workload& workload);
-  Timer& Gpu() { return gpu_; }
   // Returns whether the workload's call is counted after all benchmarks were timed, because reading
   // a GPU's hardware counters slows down later timings.
   bool CountsLater(const workload::Workload& workload) const;

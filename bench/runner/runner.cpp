@@ -192,8 +192,6 @@ void Runner::SkipRest(benchmark::State& state, const workload::Workload& workloa
   state.SkipWithError(record::kNotRun);
 }
 
-energy::IdlePowers Runner::MeasureIdle() { return IdlePowersOf(options_.energy, calls_.Gpu()); }
-
 std::optional<energy::EnergyResult> Runner::MeasureEnergy(const workload::Workload& workload) {
   if (!StateOf(workload).timed_algorithm || !options_.energy.Measures(workload.name.device))
     return std::nullopt;
@@ -502,7 +500,6 @@ live::Passes RegisterWorkloads(const std::vector<workload::Workload>& workloads,
       runner->EndExplaining();
       return found;
     };
-  if (options.energy.cpu) passes.idle = [runner] { return runner->MeasureIdle(); };
   if (options.energy.cpu)
     passes.energy = [runner] { return runner->OfAll(&Runner::MeasureEnergy); };
   return passes;

@@ -131,8 +131,6 @@ class Runner {
       std::optional<Result> (Runner::*pass)(const workload::Workload&));
   void EndExplaining() { progress_.End(); }  // after Explain for all benchmarks
 
-  energy::IdlePowers MeasureIdle();
-
  private:
   BenchmarkState& StateOf(const workload::Workload& workload);
   cpu::Throttling Throttled() const;

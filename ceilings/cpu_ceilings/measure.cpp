@@ -18,11 +18,11 @@ namespace {
 constexpr Effort kFull = {{"full", 3e-3, 16, 6, 3, 1}, 35, 6};
 constexpr Effort kQuick = {{"quick", 1.5e-3, 6, 3, 3, 0}, 6, 1};
 // kRoofs has as many repetitions as it takes to validate a roof on a quiet machine.
-constexpr Effort kRoofs = {{"roofs", 3e-3, 8, 4, 3, 0}, 12, 2, false, true};
+constexpr Effort kRoofs = {{"roofs", 3e-3, 8, 4, 3, 0}, 12, 2, true};
 constexpr double kMaxRoofsSeconds = 20;  // [s] then kRoofs skips rows, but no overheads
 // A visit measures few rows, mostly those that earlier visits did not validate: each may take long.
-constexpr Effort kVisit = {{"", 3e-3, 8, 4, 1, 0}, 8, 0, false, true, 30};
-constexpr Effort kThorough = {{"thorough", 5e-3, 30, 12, 5, 100}, 240, 60, true};
+constexpr Effort kVisit = {{"", 3e-3, 8, 4, 1, 0}, 8, 0, true, 30};
+constexpr Effort kThorough = {{"thorough", 5e-3, 30, 12, 5, 100}, 240, 60};
 
 constexpr const char* kOverheads = "overheads";  // passed to Wants() in place of a row's key
 

@@ -16,7 +16,7 @@ namespace dlroof::cpu_ceilings {
 
 struct MeasureOptions {
   // Duration on two CPUs: under 60 s; `quick` (fewer, shorter repetitions): under 10 s; `thorough`:
-  // minutes, including 10 s without a pause for each pipe and for DRAM.
+  // minutes, including 10 s without a pause for each pipe.
   bool quick = false, thorough = false;
   std::vector<int> threads;  // thread counts to measure; if empty, see ThreadCounts
   // Measures only rows that may be roofs, in at most 25 s on two CPUs, and no curves.

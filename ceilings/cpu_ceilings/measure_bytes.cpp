@@ -117,13 +117,6 @@ std::string HowText(const BytesProbe& probe, const WorkingSet& set) {
   return how;
 }
 
-// Returns ", 98 % on huge pages" for L3 and DRAM, or "" for L1 and L2, where pages do not matter.
-std::string PagesText(const BytesProbe& probe, const cpu_kernels::Workspace& workspace) {
-  if (probe.level != Level::kL3 && probe.level != Level::kDram) return {};
-  const auto share = cpu::HugePageShare(workspace.arrays[0]);
-  return share ? fmt::format(", {:.0f} % on huge pages", 100 * *share) : std::string();
-}
-
 bool MayBecomeRoof(const Row& row, const std::map<std::string, Row>& rows) {
   double best = 0;
   for (const auto& [name, each] : rows) best = std::max(best, each.BestRate());
@@ -143,7 +136,7 @@ void Measure(const MeasureSession& session, const BytesProbe& probe, int threads
   const double before = row.BestRate();
   row.passes.push_back(bench.Measure(probe.mix.kernel, policy));
   if (row.BestRate() <= before) return;
-  row.how = HowText(probe, set) + PagesText(probe, workspace);
+  row.how = HowText(probe, set);
   row.set_bytes = bytes;
   row.reason = NearerCacheReason(session.cpu.topology, cpu::SpreadCpus(session.cpu, threads),
                                  probe.level, bytes);
@@ -191,21 +184,6 @@ void AddBytesSteps(MeasureSession& session, int threads, int pass) {
                              threads, key});
   }
   if (!Quick(session)) AddCurveSteps(session, threads, pass);
-}
-
-std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads) {
-  const auto& set = session.machine.by_threads.at(threads);
-  for (const auto& probe : ProbesFor(session, threads)) {
-    const auto key = probe.Key();
-    if (probe.level != Level::kDram || RoofOf(set, key) == nullptr) continue;
-    const double bytes = session.rows.at(threads).bytes.at(probe.level).at(probe.Name()).set_bytes;
-    return RunningRow{key, BytesPerIteration(probe, threads),
-                      [probe, bytes](CpuBench& bench) {
-                        AllocateArrays(bench, probe, {bytes, {}, {}});
-                      },
-                      probe.mix.kernel};
-  }
-  return std::nullopt;
 }
 
 void FinishBytes(MeasureSession& session) {

@@ -263,24 +263,14 @@ std::optional<double> ClockOf(CpuBench& bench, const std::optional<cpu_kernels::
   return std::ranges::min(clocks);
 }
 
-void MeasureSustained(MeasureSession& session, const RunningRow& running, int threads) {
-  const auto& set = session.machine.by_threads.at(threads);
-  const auto& ceiling = *machine::FindRow(set, running.row);
+void MeasureSustained(MeasureSession& session, const FlopsProbe& probe, int threads) {
+  const auto& ceiling = session.machine.by_threads.at(threads).flops.at(probe.key);
   CpuBench bench(cpu::SpreadCpus(session.cpu, threads));
-  running.prepare(bench);
-  const double work = running.work_per_iteration;
-  const auto clock = running.probe ? bench.LoadClockOf(*running.probe) : std::nullopt;
-  const double rate = work * RateAfterTenSeconds(bench, running.kernel, ceiling.per_second / work);
-  AddSustainedRate(session.machine, threads, running.row, rate, ClockOf(bench, clock));
-}
-
-RunningRow RunningPipe(const FlopsProbe& probe, int threads) {
-  return {probe.key, cpu_kernels::FlopsPerIteration(probe) * threads,
-          [probe](CpuBench& bench) {
-            for (int i = 0; i < bench.threads(); ++i)
-              cpu_kernels::FillOperands(probe, bench.workspace(i));
-          },
-          probe.kernel, probe};
+  for (int i = 0; i < threads; ++i) cpu_kernels::FillOperands(probe, bench.workspace(i));
+  const double work = cpu_kernels::FlopsPerIteration(probe) * threads;
+  const auto clock = bench.LoadClockOf(probe);
+  const double rate = work * RateAfterTenSeconds(bench, probe.kernel, ceiling.per_second / work);
+  AddSustainedRate(session.machine, threads, probe.key, rate, ClockOf(bench, clock));
 }
 
 // Returns the rows that are roofs of their pipes, fastest first, at most Effort::sustained.
@@ -373,8 +363,7 @@ bool RemeasureNotValidated(MeasureSession& session) {
 void AddSustainedRate(machine::Machine& machine, int threads, const std::string& row,
                       double per_second, std::optional<double> clock_hz) {
   auto& set = machine.by_threads.at(threads);
-  auto& rows = set.flops.contains(row) ? set.flops : set.mixes;
-  auto& ceiling = rows.at(row);
+  auto& ceiling = set.flops.at(row);
   const double ratio = per_second / ceiling.per_second;
   set.sustained[row] =
       fmt::format("after {:.0f} s without a pause {:.3f} of the burst, with {} threads",
@@ -394,18 +383,13 @@ void AddSustainedRate(machine::Machine& machine, int threads, const std::string&
 
 void AddSustainedSteps(MeasureSession& session) {
   const int threads = session.machine.by_threads.rbegin()->first;
-  const auto add = [&](const RunningRow& running) {
-    session.last_steps.push_back({fmt::format("{} for 10 s, {} threads", running.row, threads),
-                                  [&session, running, threads](double) {
+  for (const auto& probe : HottestPipes(session))
+    session.last_steps.push_back({fmt::format("{} for 10 s, {} threads", probe.key, threads),
+                                  [&session, probe, threads](double) {
                                     session.bench.reset();
-                                    MeasureSustained(session, running, threads);
+                                    MeasureSustained(session, probe, threads);
                                   },
                                   threads});
-  };
-  for (const auto& probe : HottestPipes(session)) add(RunningPipe(probe, threads));
-  if (const auto dram = session.effort.sustained_dram ? DramRoofRow(session, threads)
-                                                      : std::optional<RunningRow>())
-    add(*dram);
 }
 
 }  // namespace dlroof::cpu_ceilings

@@ -81,11 +81,10 @@ inline constexpr double kArithmeticTolerance = 0.02, kMemoryTolerance = 0.03;
 inline constexpr double kPassTolerance = 0.05;  // [1] parameter `tolerance` of MergePasses
 
 struct Effort : machine::RateEffort {
-  double budget_seconds;        // [s] for all rows and thread counts together
-  double again_seconds;         // [s] budget of RemeasureNotValidated
-  bool sustained_dram = false;  // also runs DRAM's roof for 10 s
-  bool roofs_only = false;      // measures no rows for comparison and no curves
-  double longest_row = 10;      // [1] max time of a row in one pass / NominalSeconds
+  double budget_seconds;    // [s] for all rows and thread counts together
+  double again_seconds;     // [s] budget of RemeasureNotValidated
+  bool roofs_only = false;  // measures no rows for comparison and no curves
+  double longest_row = 10;  // [1] max time of a row in one pass / NominalSeconds
 
   machine::RatePolicy Policy(double tolerance) const;
   // Returns the time [s] that a row needs in one pass, if about three repetitions calibrate it.
@@ -181,15 +180,6 @@ struct MeasureSession {
 // FinishFlops and FinishBytes erase it if another pass measured the row.
 void TryStep(MeasureSession& session, const Step& step, double max_seconds);
 
-// A kernel that MeasureSustained can run for 10 s.
-struct RunningRow {
-  std::string row;                         // key in CeilingSet::flops or ::mixes
-  double work_per_iteration = 0;           // [flop] or [byte] of all threads
-  std::function<void(CpuBench&)> prepare;  // writes the operands or allocates the arrays
-  cpu_kernels::Kernel kernel = nullptr;
-  std::optional<cpu_kernels::FlopsProbe> probe = {};  // set if `kernel` is arithmetic
-};
-
 // ---- arithmetic: FLOP/s of each pipe and instruction set ----
 
 void AddFlopsSteps(MeasureSession& session, int threads, int pass);
@@ -199,8 +189,6 @@ void FinishFlops(MeasureSession& session);
 void AddBytesSteps(MeasureSession& session, int threads, int pass);
 // Converts the measured memory rows into ceilings. The best row of each level becomes its roof.
 void FinishBytes(MeasureSession& session);
-// Returns the row that is DRAM's roof, with arrays of the size at which it was measured, if any.
-std::optional<RunningRow> DramRoofRow(const MeasureSession& session, int threads);
 
 // ---- curves beside the roofs: bandwidth by working set, FLOP/s by intensity ----
 
@@ -234,9 +222,9 @@ auto RoofOf(CeilingSet& set, const std::string& row) -> decltype(&set.flops.begi
 // ---- rates after 10 s without a pause, when heat and power limits have lowered the clock ----
 
 // Adds steps that run roofs with the largest thread count for 10 s: in a full measurement the pipe
-// with the highest rate, in a thorough one all pipes and DRAM, otherwise none.
+// with the highest rate, in a thorough one all pipes, otherwise none.
 void AddSustainedSteps(MeasureSession& session);
-// Writes to CeilingSet::sustained the ratio of `per_second` [flop/s] or [byte/s], a row's rate
+// Writes to CeilingSet::sustained the ratio of `per_second` [flop/s], an arithmetic row's rate
 // after 10 s, to its burst rate. If the rate is more than 3 % below the burst rate, sets
 // sustained_per_second and sustained_clock_hz (`clock_hz` [1/s]) of the row and its roof. If it is
 // more than 3 % above, it replaces the burst rate of both, which was too low. Pure.

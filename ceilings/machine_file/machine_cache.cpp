@@ -14,6 +14,7 @@
 #include "ceilings/cpu_kernels/flops.h"
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
+#include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
 
 namespace dlroof::machine_file {
@@ -25,14 +26,6 @@ using machine::Ceiling, machine::Machine;
 constexpr std::uintmax_t kMaxBytes = std::uintmax_t{64} << 20;  // a machine file has some 50 kB
 
 constexpr const char* kRoofsEffort = "roofs";
-
-// Takes the facts, issue rate and time of a new measurement.
-void TakeFacts(const Machine& now, Machine& machine) {
-  for (const auto& [key, text] : now.facts) machine.facts[key] = text;
-  // Takes the newest rate, not the largest: one reading that is too high would stay forever.
-  if (now.issue_rate) machine.issue_rate = now.issue_rate;
-  machine.measured_at = now.measured_at;
-}
 
 void RefuseOtherMachine(const Machine& machine, const Machine& here, const std::string& where) {
   if (machine.device != here.device)
@@ -74,14 +67,6 @@ void ToCache(const MachineSource& source, const Machine& machine, std::ostream& 
   }
 }
 
-// `how`: "", or how these ceilings are measured.
-void LogMeasuring(const MachineSource& source, const std::vector<int>& threads, const char* how,
-                  std::ostream& log) {
-  log << fmt::format("Measuring the ceilings of {} for {} threads{}.\n", source.described.name,
-                     fmt::join(threads, " and "), how);
-}
-constexpr const char* kQuickly = ", quickly";
-
 // Returns the rows of the roofs of `pipes`, all levels and copies in DRAM that `wanted` accepts.
 RowsByThreads RowsOfRoofs(const Machine& machine, const std::vector<int>& threads,
                           const std::set<std::string>& pipes,
@@ -121,33 +106,6 @@ SpotCheck CheckOf(const std::string& row, int threads, const Ceiling& stored, co
           .drift = memory ? AllowedDrift(stored) : 0};
 }
 
-// Another measurement of some rows, and how it compares with the stored ceilings.
-struct LiveCheck {
-  Machine now;
-  std::string text;       // a sentence for each row whose stored ceiling is validated
-  bool differs = false;   // a row is faster or slower than stored
-  bool exceeded = false;  // a row is faster in a clean repetition
-};
-
-LiveCheck CheckLive(const MachineSource& source, const RowsByThreads& rows, const Machine& machine,
-                    std::ostream& log) {
-  LiveCheck live{.now = source.visit(rows)};
-  for (const auto& [threads, keys] : rows)
-    for (const auto& row : keys) {
-      const auto *stored = RowOf(machine, threads, row), *seen = RowOf(live.now, threads, row);
-      if (stored == nullptr || seen == nullptr || !stored->IsValidated()) continue;
-      const auto check = CheckOf(row, threads, *stored, *seen);
-      const auto sentence = Sentence(check);
-      live.text += (live.text.empty() ? "" : "; ") + sentence;
-      const auto verdict = Judge(check);
-      if (verdict != SpotVerdict::kFaster && verdict != SpotVerdict::kSlower) continue;
-      log << sentence << ".\n";
-      live.differs = true;
-      live.exceeded = live.exceeded || (verdict == SpotVerdict::kFaster && check.clean);
-    }
-  return live;
-}
-
 Machine FromFile(const MachineSource& source, const MachineOptions& options, std::ostream& log) {
   if (options.remeasure || options.thorough)
     throw BadInput("{}: a machine file cannot be used together with a new measurement",
@@ -159,25 +117,13 @@ Machine FromFile(const MachineSource& source, const MachineOptions& options, std
                        machine.name);
     return machine;
   }
-  const auto rows = RowsToVisit(machine, source.threads, {});
-  if (options.live_check && source.visit && !rows.empty()) {
-    const auto live = CheckLive(source, rows, machine, log);
-    if (live.differs)
-      log << options.file << ": its ceilings are used nevertheless, because the file was named.\n";
-    if (!live.text.empty()) machine.facts["live_check"] = live.text;
-  }
   auto missing = source.threads;
   std::erase_if(missing, [&](int count) { return machine.by_threads.contains(count); });
-  if (missing.empty()) return machine;
-  log << fmt::format(
-      "{} has no ceilings of {} threads: each run measures them, unless you store all thread "
-      "counts with dlroof machine --threads=... -o FILE.\n",
-      options.file, fmt::join(missing, " and "));
-  LogMeasuring(source, missing, options.quick ? kQuickly : "", log);
-  const auto added = source.measure(options.quick, missing);
-  for (const auto& [threads, set] : added.by_threads) machine.by_threads[threads] = set;
-  TakeFacts(added, machine);
-  machine::CompareThreadCounts(machine);  // no AddScaling: it changes the file's numbers
+  if (!missing.empty())
+    log << fmt::format(
+        "{} has no ceilings of {} threads: results with them have no roofs. dlroof machine "
+        "--threads=... -o FILE measures them.\n",
+        options.file, fmt::join(missing, " and "));
   return machine;
 }
 
@@ -202,7 +148,10 @@ Machine Joined(const std::optional<Machine>& stored, const Machine& now, std::op
   if (!stored) machine.by_threads.clear();
   for (const auto& [threads, set] : now.by_threads)
     machine.by_threads[threads] = machine::Learned(machine.by_threads[threads], set);
-  TakeFacts(now, machine);
+  for (const auto& [key, text] : now.facts) machine.facts[key] = text;
+  // Takes the newest rate, not the largest: one reading that is too high would stay forever.
+  if (now.issue_rate) machine.issue_rate = now.issue_rate;
+  machine.measured_at = now.measured_at;
   cpu_ceilings::AddRoofs(machine, cores);
   return machine;
 }
@@ -224,14 +173,29 @@ std::set<std::string> NeededPipes(const MachineSource& source, const MachineOpti
   return pipes;
 }
 
-// Measures rows again and joins them with `machine`; sets facts["live_check"]. Returns whether a
-// clean repetition was faster than a validated ceiling.
+// Measures rows again and joins them with `machine`; sets facts["live_check"] to a sentence for
+// each row whose stored ceiling is validated. Returns whether a clean repetition was faster than
+// it.
 bool VisitAgain(const MachineSource& source, const RowsByThreads& rows, Machine& machine,
                 std::ostream& log) {
-  const auto live = CheckLive(source, rows, machine, log);
-  machine = Joined(machine, live.now, source.cores);
-  if (!live.text.empty()) machine.facts["live_check"] = live.text;
-  return live.exceeded;
+  const auto now = source.visit(rows);
+  std::string text;
+  bool exceeded = false;
+  for (const auto& [threads, keys] : rows)
+    for (const auto& row : keys) {
+      const auto *stored = RowOf(machine, threads, row), *seen = RowOf(now, threads, row);
+      if (stored == nullptr || seen == nullptr || !stored->IsValidated()) continue;
+      const auto check = CheckOf(row, threads, *stored, *seen);
+      const auto sentence = Sentence(check);
+      text += (text.empty() ? "" : "; ") + sentence;
+      const auto verdict = Judge(check);
+      if (verdict != SpotVerdict::kFaster && verdict != SpotVerdict::kSlower) continue;
+      log << sentence << ".\n";
+      exceeded = exceeded || (verdict == SpotVerdict::kFaster && check.clean);
+    }
+  machine = Joined(machine, now, source.cores);
+  if (!text.empty()) machine.facts["live_check"] = text;
+  return exceeded;
 }
 
 // Returns the cached ceilings if they suffice, else new ones, which are joined with those in the
@@ -264,11 +228,11 @@ Machine FromCacheOrMeasured(const MachineSource& source, const MachineOptions& o
   if (!missing.empty()) {
     if (!source.Learns()) missing = source.threads;
     const bool roofs = source.Learns() && options.needs && !anew;
-    LogMeasuring(source, missing,
-                 options.quick ? kQuickly
-                 : roofs       ? ": the roofs that this run needs"
-                               : "",
-                 log);
+    log << fmt::format("Measuring the ceilings of {} for {} threads{}.\n", source.described.name,
+                       fmt::join(missing, " and "),
+                       options.quick ? ", quickly"
+                       : roofs       ? ": the roofs that this run needs"
+                                     : "");
     const auto now =
         roofs ? source.measure_roofs(missing, pipes) : source.measure(options.quick, missing);
     cached = source.Learns() ? Joined(cached, now, source.cores) : now;
@@ -289,12 +253,12 @@ Machine ReadMachineFile(const fs::path& path) {
     throw BadInput("{}: no such file; expected a machine file, or a known GPU: {}", path.string(),
                    fmt::join(KnownGpuNames(), ", "));
   }
-  auto text = ReadFile(path, "a machine file", kMaxBytes);
+  const auto text = ReadFile(path, "a machine file", kMaxBytes);
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     throw BadInput("{}: the file is empty; expected a machine file", path.string());
-  const LocatedJson file(std::move(text), path.string());
-  if (IsSpecifiedMachine(file.value())) return SpecifiedMachine(file);
-  return machine::MachineFromJson(file.value(), path.string());
+  const auto json = HandwrittenJson(text, path.string());
+  if (IsSpecifiedMachine(json)) return SpecifiedMachine(json, path.string());
+  return machine::MachineFromJson(json, path.string());
 }
 
 std::string MachineFileText(const Machine& machine) {

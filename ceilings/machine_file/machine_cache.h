@@ -50,7 +50,7 @@ struct MachineOptions {
   bool quick = false;        // measures missing thread counts, with fewer repetitions
   bool thorough = false;     // measures all thread counts again, for minutes
   std::vector<int> threads;  // required thread counts; if empty, see ThreadCounts
-  bool live_check = false;   // measures stored ceilings again (RowsToVisit) before the run
+  bool live_check = false;   // measures cached ceilings again (RowsToVisit) before the run
   std::string file;          // machine file instead of the cache; "": none
   // Plain pipes whose roofs a run needs ("fp32.vector"; empty: all). If given, measures no more
   // than the roofs of these pipes and of all levels, in at most 25 s; otherwise also all rows for
@@ -60,13 +60,12 @@ struct MachineOptions {
 };
 
 // Returns this CPU's ceilings: of `options.file`, else from the cache, else measured.
-// - Missing thread counts are measured and compared with the others (CompareThreadCounts). They are
-//   stored in the cache, but not in a file, which `log` says. New measurements are joined with
-//   cached ones (machine::Learned) unless microcode or kernel have changed. Specified roofs are
-//   only read.
-// - `live_check` measures RowsToVisit again (some 3 s) and writes the comparison with the stored
-//   ceilings to facts["live_check"]. It joins the rows with cached ones; if one is faster than
-//   stored, all needed roofs are measured again.
+// - A file is only read; `log` names the thread counts that it lacks.
+// - Thread counts that the cache lacks are measured and stored in it. New measurements are joined
+//   with cached ones (machine::Learned) unless microcode or kernel have changed.
+// - `live_check` measures RowsToVisit of the cache again (some 3 s) and writes the comparison with
+//   the stored ceilings to facts["live_check"]. It joins the rows with cached ones; if one is
+//   faster than stored, all needed roofs are measured again.
 // - `log` gets a line if a ceiling disagrees, or if a cache file cannot be used or written.
 // Throws BadInput if the file cannot be read, is no machine file or is of another machine, if it is
 // combined with `remeasure` or `thorough`, and for thread counts as MeasureCpu does.

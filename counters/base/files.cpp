@@ -10,8 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <mutex>
+#include <ostream>
 #include <random>
 #include <system_error>
 
@@ -131,8 +130,6 @@ std::optional<fs::path> AbsolutePathIn(const char* variable) {
   return fs::path(text);
 }
 
-constexpr std::string_view kOurFolders = "dlroof.";  // prefix; in 1.x: "dlroof-", without locks
-
 fs::path TemporaryFiles() {
   std::error_code error;
   auto path = fs::temp_directory_path(error);
@@ -140,26 +137,6 @@ fs::path TemporaryFiles() {
   const char* named = std::getenv("TMPDIR");
   throw BadInput("{}: no folder for temporary files: {}; set TMPDIR to a writable folder",
                  named == nullptr ? "TMPDIR" : named, error.message());
-}
-
-// Opens and locks a folder. Returns no descriptor if the folder is not this user's, cannot be
-// opened, or is locked by another process.
-Descriptor LockedFolder(const fs::path& path) {
-  Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat facts = {};
-  if (fstat(folder.get(), &facts) != 0 || facts.st_uid != geteuid() ||
-      flock(folder.get(), LOCK_EX | LOCK_NB) != 0)
-    return Descriptor();
-  return folder;
-}
-
-// Removes the folders that killed processes left: no process has locked these.
-void RemoveStaleFolders(const fs::path& where) {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(where, ignored))
-    if (entry.path().filename().string().starts_with(kOurFolders))
-      if (const auto lock = LockedFolder(entry.path()); lock.get() >= 0)
-        fs::remove_all(entry.path(), ignored);
 }
 
 }  // namespace
@@ -180,16 +157,6 @@ void ReplaceFile(const fs::path& path, std::string_view text, OnDisk when) {
 
 void LockForWriting(int fd, const std::string& path) {
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return;
-  // Finds the lock's owner, 1234 in "1: FLOCK ADVISORY WRITE 1234 fe:00:5678 0 EOF".
-  struct stat facts = {};
-  std::ifstream locks("/proc/locks");
-  for (std::string line; fstat(fd, &facts) == 0 && std::getline(locks, line);) {
-    const auto inode = line.find(fmt::format(":{} ", facts.st_ino));
-    const auto device = line.rfind(' ', inode), id = line.rfind(' ', device - 1);
-    if (inode != line.npos && line.find("FLOCK") != line.npos)
-      throw BadInput("{}: the process {} is writing it", path,
-                     line.substr(id + 1, device - id - 1));
-  }
   throw BadInput("{}: another process is writing it", path);
 }
 
@@ -278,18 +245,10 @@ std::optional<fs::path> CacheDirectory() {
 }
 
 TemporaryFolder::TemporaryFolder() {
-  const auto where = TemporaryFiles();
-  static std::once_flag removed;
-  std::call_once(removed, RemoveStaleFolders, where);
-  do {
-    path_ = (where / kOurFolders).string() + std::string(6, 'X');  // mkdtemp replaces the Xs
-    if (mkdtemp(path_.data()) == nullptr)
-      throw BadInput(
-          "{}: this temporary folder cannot be made: {}; set TMPDIR to a writable folder", path_,
-          std::strerror(errno));
-    lock_ = LockedFolder(path_);
-    // Another process's RemoveStaleFolders may have found the folder before it was locked.
-  } while ((lock_.get() < 0 && errno == EWOULDBLOCK) || !fs::exists(path_));
+  path_ = (TemporaryFiles() / "dlroof.XXXXXX").string();  // mkdtemp replaces the Xs
+  if (mkdtemp(path_.data()) == nullptr)
+    throw BadInput("{}: this temporary folder cannot be made: {}; set TMPDIR to a writable folder",
+                   path_, std::strerror(errno));
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -88,8 +88,7 @@ std::string ReadFileIfAny(const std::filesystem::path& path);
 // otherwise $HOME/.cache/dlroof. Returns nullopt if neither variable is an absolute path.
 std::optional<std::filesystem::path> CacheDirectory();
 
-// Creates a folder among the system's temporary files. The destructor removes it recursively; the
-// first folder of a process also removes those of killed processes.
+// Creates a folder among the system's temporary files. The destructor removes it recursively.
 class TemporaryFolder {
  public:
   // Throws BadInput if the folder cannot be created.
@@ -102,7 +101,6 @@ class TemporaryFolder {
 
  private:
   std::string path_;
-  Descriptor lock_;  // of the folder, held while this process runs
 };
 
 struct EmbeddedFile {

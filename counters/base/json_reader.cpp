@@ -1,8 +1,11 @@
 #include "counters/base/json_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
@@ -35,13 +38,27 @@ void RefuseDeepJson(std::string_view text, const std::string& where) {
   }
 }
 
-nlohmann::json ParsedJson(const std::string& text, const std::string& where) {
+nlohmann::json ParsedJson(const std::string& text, const std::string& where,
+                          const nlohmann::json::parser_callback_t& visit) {
   RefuseDeepJson(text, where);
   try {
-    return nlohmann::json::parse(text);
+    return nlohmann::json::parse(text, visit);
   } catch (const nlohmann::json::exception& error) {
     throw BadInput("{}: not JSON: {}", where, JsonFault(error));
   }
+}
+
+nlohmann::json HandwrittenJson(const std::string& text, const std::string& where) {
+  using Event = nlohmann::json::parse_event_t;
+  std::vector<std::set<std::string>> keys;  // of each open object
+  return ParsedJson(text, where, [&](int, Event event, nlohmann::json& parsed) {
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second)
+      throw BadInput("{}: '{}' is repeated; expected each key once", where,
+                     parsed.get<std::string>());
+    return true;
+  });
 }
 
 JsonReader::JsonReader(const nlohmann::json& json, std::string where)
@@ -70,6 +87,21 @@ double JsonReader::Number(const std::string& key) const {
 
 std::vector<std::string> JsonReader::Keys() const {
   return VectorOf<std::string>(json_.items(), [](const auto& item) { return item.key(); });
+}
+
+void JsonReader::RefuseOtherKeys(const std::vector<std::string>& known) const {
+  for (const auto& key : Keys())
+    if (std::ranges::find(known, key) == known.end())
+      throw BadInput("{}: unknown key '{}', expected {}", where_, key, fmt::join(known, ", "));
+}
+
+double JsonReader::NumberIn(const std::string& key, double least, double most,
+                            const std::string& unit) const {
+  const auto expected = fmt::format("a number from {:g} to {:g}{}", least, most, unit);
+  if (!Has(key) || !json_.at(key).is_number()) Refuse(key, expected);
+  const auto value = json_.at(key).get<double>();
+  if (value < least || value > most) RefuseNumber(key, expected, value);
+  return value;
 }
 
 double JsonReader::Positive(const std::string& key) const {

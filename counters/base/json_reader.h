@@ -24,7 +24,11 @@ void RefuseDeepJson(std::string_view text, const std::string& where);
 [[noreturn]] void RefuseDepth(const std::string& where);
 
 // Parses a JSON text. Throws BadInput if it is invalid or too deep; `where` starts the message.
-nlohmann::json ParsedJson(const std::string& text, const std::string& where);
+nlohmann::json ParsedJson(const std::string& text, const std::string& where,
+                          const nlohmann::json::parser_callback_t& visit = nullptr);
+
+// As ParsedJson, of a text that a person wrote: also throws BadInput if an object repeats a key.
+nlohmann::json HandwrittenJson(const std::string& text, const std::string& where);
 
 // Returns the JSON library's error message without its prefix: "at line 2, column 5: ...".
 std::string JsonFault(const nlohmann::json::exception& error);
@@ -37,10 +41,15 @@ class JsonReader {
 
   bool Has(const std::string& key) const { return json_.contains(key); }
   std::vector<std::string> Keys() const;
+  // Throws BadInput if the object has a key that is not in `known`.
+  void RefuseOtherKeys(const std::vector<std::string>& known) const;
   double Number(const std::string& key) const;  // in the range of its key (numbers.h)
   double Positive(const std::string& key) const;
   double NotNegative(const std::string& key) const;
   int AtLeastOne(const std::string& key) const;  // a whole number from 1 to 2^30
+  // Returns a number in [least, most]. The message has `unit` behind the range.
+  double NumberIn(const std::string& key, double least, double most,
+                  const std::string& unit = "") const;
   // Returns the file's schema version, a whole number from 1 to `newest`.
   int Schema(const std::string& key, int newest) const;
   std::string Text(const std::string& key) const;

@@ -1,9 +1,6 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
-#include <string>
 
 #include "counters/cpu/cpu.h"
 
@@ -37,16 +34,6 @@ __attribute__((target("clflushopt"))) void DropOverlapping(const char* line, std
 
 void Drop(const char* line, std::size_t lines) {
   for (std::size_t i = 0; i < lines; ++i) _mm_clflush(line + i * kCacheLineBytes);
-}
-
-// Returns whether the address is in the mapping whose header line is "7f00-7f80 rw-p ...".
-// Returns nullopt for lines of another form.
-std::optional<bool> Contains(const std::string& line, std::uintptr_t address) {
-  std::istringstream text(line);
-  std::uintptr_t begin = 0, end = 0;
-  char dash = 0;
-  if (!(text >> std::hex >> begin >> dash >> end) || dash != '-') return std::nullopt;
-  return begin <= address && address < end;
 }
 
 }  // namespace
@@ -87,26 +74,6 @@ std::int64_t Evict(const std::vector<MemorySpan>& spans) {
   }
   _mm_mfence();
   return bytes;
-}
-
-std::optional<double> HugePageShare(std::istream& smaps, std::uintptr_t address) {
-  bool here = false;
-  std::string facts;  // the mapping's lines
-  for (std::string line; std::getline(smaps, line);) {
-    if (const auto contains = Contains(line, address)) {
-      if (here) break;
-      here = *contains;
-    } else if (here) {
-      facts += line + '\n';
-    }
-  }
-  const auto resident = ParseMeminfo(facts, "Rss"), huge = ParseMeminfo(facts, "AnonHugePages");
-  return huge && resident && *resident > 0 ? std::optional(*huge / *resident) : std::nullopt;
-}
-
-std::optional<double> HugePageShare(const void* address) {
-  std::ifstream smaps("/proc/self/smaps");
-  return HugePageShare(smaps, reinterpret_cast<std::uintptr_t>(address));
 }
 
 }  // namespace dlroof::cpu

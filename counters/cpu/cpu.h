@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <istream>
 #include <map>
 #include <optional>
 #include <set>
@@ -86,8 +85,8 @@ using Cpuid = std::function<CpuidRegisters(std::uint32_t leaf, std::uint32_t sub
 // XSAVE. AMX features require `amx_permitted`.
 Cpu CpuFromCpuid(const Cpuid& cpuid, std::uint64_t enabled_states, bool amx_permitted);
 
-// Returns the value [byte] of a line of /proc/meminfo or smaps, "MemAvailable: 128 kB", or nullopt
-// without it.
+// Returns the value [byte] of a line of /proc/meminfo, "MemAvailable: 128 kB", or nullopt if it is
+// missing.
 std::optional<double> ParseMeminfo(std::string_view meminfo, std::string_view key);
 
 // Returns the CPUs in a list of the form that the kernel writes in cpumask files, e.g. "0-3,8".
@@ -115,13 +114,5 @@ std::size_t LinesOf(const MemorySpan& span);
 // on older CPUs), and waits for completion. Unlike reading a large buffer, it evicts nothing else
 // (library code, scratch memory, page tables). Returns the evicted bytes.
 std::int64_t Evict(const std::vector<MemorySpan>& spans);
-
-// Returns the share [1] of the resident bytes of the mapping around `address` that is on huge
-// pages. `smaps` is the text of /proc/PID/smaps (proc(5)). Returns nullopt if no mapping contains
-// the address or no byte of the mapping is resident.
-std::optional<double> HugePageShare(std::istream& smaps, std::uintptr_t address);
-
-// Returns the share [1] on huge pages of this process's mapping around `address`, or nullopt.
-std::optional<double> HugePageShare(const void* address);
 
 }  // namespace dlroof::cpu

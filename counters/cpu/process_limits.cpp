@@ -197,13 +197,11 @@ std::optional<CpuQuota> SmallestQuota(std::string_view cgroup, const std::filesy
 }
 
 Throttling operator-(const Throttling& end, const Throttling& begin) {
-  return {end.periods - begin.periods, end.throttled - begin.throttled,
-          end.seconds - begin.seconds};
+  return {end.periods - begin.periods, end.throttled - begin.throttled};
 }
 
 Throttling operator+(const Throttling& first, const Throttling& other) {
-  return {first.periods + other.periods, first.throttled + other.throttled,
-          first.seconds + other.seconds};
+  return {first.periods + other.periods, first.throttled + other.throttled};
 }
 
 std::optional<Throttling> ParseThrottling(std::string_view cpu_stat) {
@@ -212,10 +210,7 @@ std::optional<Throttling> ParseThrottling(std::string_view cpu_stat) {
   std::string key;
   for (double count = 0; words >> key >> count;) counts[key] = count;
   if (!counts.contains("nr_periods") || !counts.contains("nr_throttled")) return std::nullopt;
-  Throttling throttling{counts["nr_periods"], counts["nr_throttled"]};
-  throttling.seconds = counts.contains("throttled_usec") ? 1e-6 * counts["throttled_usec"]
-                                                         : 1e-9 * counts["throttled_time"];
-  return throttling;
+  return Throttling{counts["nr_periods"], counts["nr_throttled"]};
 }
 
 }  // namespace dlroof::cpu

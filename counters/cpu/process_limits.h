@@ -49,7 +49,6 @@ std::optional<CpuQuota> SmallestQuota(std::string_view cgroup, const std::filesy
 // How often a quota stopped the threads of its group, since the group was created.
 struct Throttling {
   double periods = 0, throttled = 0;  // [1] periods with running threads; with stopped threads
-  double seconds = 0;                 // [s] in which threads were stopped, summed over the CPUs
 
   bool operator==(const Throttling&) const = default;
 };

@@ -306,12 +306,6 @@ std::vector<const char*> Pointers(const std::vector<std::string>& texts) {
   return VectorOf<const char*>(texts, [](const auto& text) { return text.c_str(); });
 }
 
-std::string CuptiCalls::Version() {
-  uint32_t version = 0;
-  DLROOF_CUPTI(cuptiGetVersion, version);
-  return std::to_string(version);
-}
-
 void CuptiCalls::OpenHost(const std::string& chip, const gpu::CuptiImage& availability) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_Initialize);
   params.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;

@@ -12,7 +12,6 @@ namespace dlroof::cuda {
 
 class CuptiCalls final : public gpu::CuptiApi {
  public:
-  std::string Version() override;
   void OpenHost(const std::string& chip, const gpu::CuptiImage& availability) override;
   bool AddMetrics(const std::vector<std::string>& metrics) override;
   gpu::CuptiImage Config() override;

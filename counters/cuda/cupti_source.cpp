@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
-#include "counters/cpu/clocks.h"
 #include "counters/cuda/cupti_calls.h"
 #include "counters/cuda/cupti_known_kernels.h"
 #include "counters/cuda/device.h"
@@ -117,14 +115,11 @@ std::vector<gpu::KnownCall> CuptiKnownCalls(const gpu::CuptiChip& chip) {
 
 std::shared_ptr<gpu::CuptiCounter> OpenCuptiCounter(int device) {
   return std::make_shared<gpu::CuptiCounter>(
-      gpu::CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, cpu::WallSeconds,
-                      ReadGpuIdentity},
-      device);
+      gpu::CuptiParts{std::make_unique<CuptiCalls>(), CuptiKnownCalls, ReadGpuIdentity}, device);
 }
 
 std::vector<CounterSource> CuptiSources(int device) {
-  const char* path = std::getenv("CUPTI_VALUES_FILE");
-  return {gpu::CuptiSourceOf(OpenCuptiCounter(device), path != nullptr ? path : "")};
+  return {gpu::CuptiSourceOf(OpenCuptiCounter(device))};
 }
 
 }  // namespace dlroof::cuda

@@ -17,9 +17,7 @@ std::vector<gpu::KnownCall> CuptiKnownCalls(const gpu::CuptiChip& chip);
 // with CuptiKnownCalls.
 std::shared_ptr<gpu::CuptiCounter> OpenCuptiCounter(int device);
 
-// Returns the source "cupti". Call this once per process, as a GPU has one set of counters. If the
-// environment variable CUPTI_VALUES_FILE is set, the source writes the raw values of all calls to
-// that file; tests on machines without a GPU read it.
+// Returns the source "cupti". Call this once per process, as a GPU has one set of counters.
 std::vector<CounterSource> CuptiSources(int device = 0);
 
 }  // namespace dlroof::cuda

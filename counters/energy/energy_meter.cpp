@@ -186,28 +186,4 @@ EnergyResult MeasureEnergy(const EnergyMeter& meter, const std::function<void()>
   }
 }
 
-std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
-                                          const std::function<void()>& wait,
-                                          const std::function<double()>& now) {
-  if (meter.from.empty()) return std::nullopt;
-  try {
-    const double begin = now();
-    const Joules before = ReadAll(meter);
-    wait();
-    const Joules after = ReadAll(meter);
-    IdlePower idle{.seconds = now() - begin, .from = meter.from, .covers = meter.covers};
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      const auto& domain = meter.domains[i];
-      if (!domain.counted) continue;
-      const double watts = Spent(domain, before[i], after[i]) / idle.seconds;
-      if (!(watts > 0)) return std::nullopt;
-      idle.domains[domain.name] = watts;
-      idle.watts += watts;
-    }
-    return idle;
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-}
-
 }  // namespace dlroof::energy

@@ -43,17 +43,6 @@ struct EnergyResult {
   std::optional<Reason> reason;  // why the requested `energy` is missing
 };
 
-struct IdlePower {
-  double watts = 0;                       // [W] sum over `domains`
-  std::map<std::string, double> domains;  // [W] by domain
-  double seconds = 0;                     // [s] duration of the measurement
-  std::string from, covers;               // as in Energy
-};
-
-struct IdlePowers {
-  std::optional<IdlePower> cpu, gpu;
-};
-
 struct EnergyDomain {
   std::string name;     // "package-0", "dram-0", "psys", "gpu"
   bool counted = true;  // false if it contains other domains ("psys") and is not in the sum
@@ -104,11 +93,5 @@ struct EnergyWindows {
 // wrapped around more than once in a window.
 EnergyResult MeasureEnergy(const EnergyMeter& meter, const std::function<void()>& run,
                            const EnergyWindows& windows);
-
-// Measures the machine's power while `wait` runs. Returns nullopt if a counter cannot be read or
-// does not advance.
-std::optional<IdlePower> MeasureIdlePower(const EnergyMeter& meter,
-                                          const std::function<void()>& wait,
-                                          const std::function<double()>& now);
 
 }  // namespace dlroof::energy

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +14,7 @@
 namespace dlroof::gpu {
 namespace {
 
+// Failures with a cure that the library's own message does not name.
 struct KnownFailure {
   CudaLibrary library;
   int code;  // of cudaError_t: stable since CUDA 10.1
@@ -25,24 +25,10 @@ constexpr int kInsufficientDriver = 35, kNoDevice = 100;  // cudaError_t
 
 constexpr const char* kHypervisor =
     "ask the administrator of the hypervisor to enable profiling for this virtual GPU";
-constexpr const char* kConfidential =
-    "use a virtual machine whose GPU is not in confidential-computing mode";
-constexpr const char* kMig =
-    "use a GPU instance with all its compute instances, or a GPU without MIG";
-constexpr const char* kHost = "use native Linux";
 constexpr const char* kDriver = "install NVIDIA's driver, or start the container with --gpus=all";
-constexpr const char* kMemory = "free memory of the GPU, or count a smaller problem";
-constexpr const char* kSelf =
-    "this process cannot use the GPU any more: start the program again without counters";
 
 constexpr auto kFailures = std::to_array<KnownFailure>({
-    {CudaLibrary::kCupti, 2, "CUPTI does not know the device", "update the CUDA module's CUPTI"},
-    {CudaLibrary::kCupti, 3, "the GPU's context is gone", kSelf},
-    {CudaLibrary::kCupti, 8, "CUPTI has not enough memory", kMemory},
-    {CudaLibrary::kCupti, 9, "the GPU reported a hardware error", "see the kernel's log (dmesg)"},
     {CudaLibrary::kCupti, 11, "this CUPTI lacks the range profiler", "use CUPTI 12.6 or newer"},
-    {CudaLibrary::kCupti, 12, "CUPTI reached an internal limit", "count fewer quantities"},
-    {CudaLibrary::kCupti, 14, "CUPTI is not compatible with the driver", "update the driver"},
     {CudaLibrary::kCupti, 15, "CUPTI could not be started",
      "put libnvperf_host where libcupti is found (LD_LIBRARY_PATH); a sandbox (gVisor) may also "
      "hide the counters"},
@@ -58,20 +44,15 @@ constexpr auto kFailures = std::to_array<KnownFailure>({
      kPrivilegeCure},
     {CudaLibrary::kCupti, 36, "an older profiling interface of CUPTI is in use in this process",
      "run without the tool that uses it"},
-    {CudaLibrary::kCupti, 38, "CUPTI refuses the legacy profiler",
-     "update the CUDA module's CUPTI"},
     {CudaLibrary::kCupti, 39, "another tool is attached to this process",
      "run without nsys, ncu, cuda-gdb, compute-sanitizer or another CUPTI client"},
     {CudaLibrary::kCupti, 40, "profiling is not enabled for this virtual GPU", kHypervisor},
-    {CudaLibrary::kCupti, 41, "confidential computing hides the counters", kConfidential},
-    {CudaLibrary::kCupti, 42, "mining processors (CMP) have no counters", "use another GPU"},
-    {CudaLibrary::kCupti, 43, "this MIG instance has no counters", kMig},
-    {CudaLibrary::kCupti, 44, "GPUs in SLI mode have no counters", "switch SLI off"},
-    {CudaLibrary::kCupti, 45, "the Windows subsystem for Linux has no counters", kHost},
+    {CudaLibrary::kCupti, 41, "confidential computing hides the counters",
+     "use a virtual machine whose GPU is not in confidential-computing mode"},
+    {CudaLibrary::kCupti, 43, "this MIG instance has no counters",
+     "use a GPU instance with all its compute instances, or a GPU without MIG"},
     {CudaLibrary::kCupti, 46, "this CUPTI does not know the chip",
      "update the CUDA module's CUPTI"},
-    {CudaLibrary::kCupti, 999, "CUPTI cannot reach the GPU", kDriver},
-    {CudaLibrary::kRuntime, 2, "the GPU has not enough memory", kMemory},
     {CudaLibrary::kRuntime, 34,
      "the libcuda.so.1 that was found is the toolkit's stub, not the driver's",
      "remove the folder 'stubs' from LD_LIBRARY_PATH"},
@@ -81,8 +62,6 @@ constexpr auto kFailures = std::to_array<KnownFailure>({
     {CudaLibrary::kRuntime, kNoDevice, "the NVIDIA driver sees no GPU",
      "nvidia-smi should list one; CUDA_VISIBLE_DEVICES may hide it, and a container needs --gpus "
      "all"},
-    {CudaLibrary::kRuntime, 700, "a kernel made an illegal memory access", kSelf},
-    {CudaLibrary::kRuntime, 719, "a kernel failed", kSelf},
     {CudaLibrary::kRuntime, 802, "the GPUs are not ready",
      "machines with NVSwitch need the service nvidia-fabricmanager to run"},
     {CudaLibrary::kRuntime, 803,
@@ -90,7 +69,6 @@ constexpr auto kFailures = std::to_array<KnownFailure>({
      "reboot, or give the container the host's libraries"},
     {CudaLibrary::kRuntime, 804, "the CUDA compatibility libraries do not support this GPU",
      "remove them from LD_LIBRARY_PATH, or update the driver"},
-    {CudaLibrary::kDriver, 201, "the GPU's context is gone", kSelf},
 });
 
 const KnownFailure* FindFailure(CudaLibrary library, int code) {
@@ -311,37 +289,5 @@ std::string FailureSentence(const CudaFailure& failure) {
 
 CuptiError::CuptiError(CudaFailure cause)
     : std::runtime_error(FailureSentence(cause)), failure(std::move(cause)) {}
-
-namespace {
-
-nlohmann::json WorkJson(const Work& work) {
-  nlohmann::json json = nlohmann::json::object();
-  for (const auto& [pipe, flops] : work.flops) json["flops"][pipe] = flops;
-  for (const auto& [level, bytes] : work.bytes) json["bytes"][std::string(Key(level))] = bytes;
-  if (work.launches) json["launches"] = *work.launches;
-  return json;
-}
-
-}  // namespace
-
-nlohmann::json ToJson(const CuptiRecording& recording) {
-  nlohmann::json json = {
-      {"chip", recording.chip}, {"origin", recording.origin}, {"calls", nlohmann::json::array()}};
-  if (!recording.failed.empty()) json["failed"] = recording.failed;
-  for (const auto& call : recording.calls) {
-    nlohmann::json row = {{"name", call.name},
-                          {"pipes", call.pipes},
-                          {"values", call.values},
-                          {"kernels", nlohmann::json::array()}};
-    for (const auto& kernel : call.kernels) {
-      row["kernels"].push_back({{"name", kernel.name}, {"seconds", kernel.seconds}});
-      if (kernel.start_seconds) row["kernels"].back()["start"] = *kernel.start_seconds;
-    }
-    if (call.expected) row["expected"] = WorkJson(*call.expected);
-    if (call.passes) row["passes"] = *call.passes;
-    json["calls"].push_back(std::move(row));
-  }
-  return json;
-}
 
 }  // namespace dlroof::gpu

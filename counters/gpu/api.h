@@ -1,5 +1,4 @@
-// The interface to CUPTI's range profiler, its errors, and recordings of raw counter values for
-// tests on machines without a GPU. Pure.
+// The interface to CUPTI's range profiler, and its errors. Pure.
 //
 // Each function of CuptiApi makes one CUPTI call, or two that belong together. CuptiCalls in
 // counters/cuda implements the interface, tests use a fake, session.h has the order of the calls.
@@ -8,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -48,7 +46,7 @@ struct TracedKernel {
   std::string name;                     // mangled name of the function
   double seconds = 0;                   // [s] execution time on the GPU
   std::optional<double> start_seconds;  // [s] since the start of the first traced kernel
-  std::optional<KernelFacts> facts;     // nullopt in recordings
+  std::optional<KernelFacts> facts;     // nullopt in tests
 };
 
 // All functions except the noexcept ones throw CuptiError if a call of a CUDA library fails.
@@ -57,7 +55,6 @@ class CuptiApi {
   virtual ~CuptiApi() = default;
 
   // --- Functions that need neither GPU nor driver. Only one host object can be open. ---
-  virtual std::string Version() = 0;
   // Opens the host object of a chip. An empty `availability` means that all counters of the chip
   // are available, whatever the device or the user's permissions.
   virtual void OpenHost(const std::string& chip, const CuptiImage& availability) = 0;
@@ -103,26 +100,6 @@ class CuptiApi {
   virtual void ForgetErrors() noexcept = 0;
   virtual void Synchronize() = 0;  // waits until the GPU is idle
 };
-
-struct RecordedCall {
-  std::string name;
-  std::vector<std::string> pipes;        // pipes that the call uses
-  std::map<std::string, double> values;  // by metric
-  std::vector<TracedKernel> kernels;
-  std::optional<Work> expected;  // the call's work, if it is known
-  std::optional<int> passes;     // [1] runs of the call that counting needed
-};
-
-struct CuptiRecording {
-  std::string chip;    // "GH100"
-  std::string origin;  // GPU, driver, CUPTI and date, or a publication
-  // Quantities ("fp32.vector", "dram", "launches") whose counters failed the self-test on this
-  // hardware. `calls` contains their values, which are wrong.
-  std::vector<std::string> failed;
-  std::vector<RecordedCall> calls;
-};
-
-nlohmann::json ToJson(const CuptiRecording& recording);
 
 // Descriptions of GPUs: why none can be used, their identity, and their health (clocks, power,
 // temperature) from NVML, which is loaded at run time. No function changes a GPU's settings.

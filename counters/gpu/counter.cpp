@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <stdexcept>
 #include <utility>
 
-#include "counters/base/json.h"
 #include "counters/base/keys.h"
 
 namespace dlroof::gpu {
@@ -78,7 +76,6 @@ KnownL2Walk WalkL2(std::size_t l2_bytes, std::size_t block_bytes) {
 
 namespace {
 
-constexpr int kPlainRuns = 3;  // the first run warms up caches and clocks
 constexpr CounterOptions kDefaultOptions = {};
 constexpr CounterOptions kEverything = {64, true, true};
 
@@ -123,8 +120,6 @@ void CuptiCounter::Open() {
   if (!std::exchange(opened_, true)) try {
       device_ = OpenCuptiDevice(*parts_.api, BuiltInCuptiTable(), number_);
       if (parts_.identity) identity_ = parts_.identity(number_);
-      recording_.chip = device_->chip.name;
-      recording_.origin = "CUPTI " + parts_.api->Version();
     } catch (const std::exception& error) {
       unavailable_ = Reason{error.what()};
     }
@@ -149,7 +144,7 @@ CuptiReading CuptiCounter::Read(const std::string& type, const std::vector<std::
   CuptiReading reading;
   const auto types = TensorTypesOf(BuiltInCuptiTable(), type, pipes);
   reading.plan = &PlanFor(types, options);
-  reading.values = CountValues(*parts_.api, *device_, *reading.plan, call, parts_.now);
+  reading.values = CountValues(*parts_.api, *device_, *reading.plan, call);
   auto metrics = reading.plan->metrics;
   std::erase_if(metrics, [&](const CuptiMetric& metric) {
     return !reading.values.values.contains(metric.name);
@@ -163,22 +158,17 @@ CuptiReading CuptiCounter::Read(const std::string& type, const std::vector<std::
 }
 
 void CuptiCounter::TestOn(const KnownCall& known) {
-  known.run();  // warms up the caches, as for other calls
-  parts_.api->Synchronize();
   const RepeatedCall call{known.run, {}};
+  RunUncounted(*parts_.api, call);
   const auto reading = Read("", known.pipes, kDefaultOptions, call);
   auto counted = reading.counts.work;
-  std::vector<TracedKernel> kernels;
   if (known.work.launches) try {
-      kernels = TraceKernels(*parts_.api, call);
-      counted.launches = static_cast<double>(kernels.size());
+      counted.launches = static_cast<double>(TraceKernels(*parts_.api, call).size());
     } catch (const CuptiError& error) {  // without a trace the other quantities are still tested
       untested_ =
           Reason{fmt::format("{}: its kernels were not traced: {}", known.name, error.what())};
     }
   JudgeCounters(known, counted, judged_);
-  recording_.calls.push_back(
-      {known.name, known.pipes, reading.values.values, kernels, known.work, reading.values.runs});
 }
 
 void CuptiCounter::TestOnce() {
@@ -203,21 +193,13 @@ const JudgedCounters& CuptiCounter::SelfTest() {
   return judged_;
 }
 
-CuptiRecording CuptiCounter::Recording() const {
-  auto recording = recording_;
-  for (const auto& [quantity, row] : judged_)
-    if (row.grade == CounterGrade::kFailed) recording.failed.push_back(quantity);
-  return recording;
-}
-
 Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions& options) {
   const RepeatedCall call{request.run, request.ready};
-  const double plain = PlainSeconds(*parts_.api, call, kPlainRuns, parts_.now);
+  RunUncounted(*parts_.api, call);
   const auto reading = Read(request.type, request.pipes, options, call);
   Counted counted{.work = reading.counts.work, .caveats = reading.counts.caveats};
-  std::vector<TracedKernel> kernels;
   try {
-    kernels = TraceKernels(*parts_.api, call);
+    const auto kernels = TraceKernels(*parts_.api, call);
     counted.work.launches = static_cast<double>(kernels.size());
     counted.kernels = LaunchedKernels(kernels, identity_);
   } catch (const CuptiError& error) {
@@ -226,9 +208,7 @@ Counted CuptiCounter::CountNow(const CountRequest& request, const CounterOptions
   if (untested_)
     counted.caveats.push_back("the self-test of the counters is incomplete: " + untested_->text);
   DropFailed(judged_, counted.work, counted.caveats);
-  counted.how = HowCounted(device_->chip.name, reading, plain);
-  recording_.calls.push_back({request.name, request.pipes, reading.values.values, kernels,
-                              std::nullopt, reading.values.runs});
+  counted.how = HowCounted(device_->chip.name, reading);
   return counted;
 }
 
@@ -244,23 +224,16 @@ Counted CuptiCounter::Count(const CountRequest& request, const CounterOptions& o
   return counted_.emplace(key, CountNow(request, options)).first->second;
 }
 
-CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
-                            const std::string& record_path) {
+CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter) {
   CounterSource source{.name = "cupti",
                        .device = "gpu",
                        .provenance = Provenance::kMeasured,
                        .counts_everything = true};
   source.unavailable = [counter] { return counter->UnavailableReason(); };
-  source.count = [counter, record_path](const CountRequest& request) {
+  source.count = [counter](const CountRequest& request) {
     CounterOptions options = request.everything ? kEverything : kDefaultOptions;
     options.patched = !request.blocks_wait;
-    auto counted = counter->Count(request, options);
-    if (record_path.empty()) return counted;
-    std::ofstream file(record_path);
-    file << ToJson(counter->Recording()).dump(1) << '\n' << std::flush;
-    if (!file.good())
-      counted.caveats.push_back(fmt::format("{}: the raw values cannot be written", record_path));
-    return counted;
+    return counter->Count(request, options);
   };
   return source;
 }

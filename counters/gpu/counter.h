@@ -59,7 +59,6 @@ struct CuptiParts {
   // counts, until a test has succeeded once. If it throws, the counts get a caveat that the test of
   // the counters is incomplete.
   std::function<std::vector<KnownCall>(const CuptiChip&)> known_calls;
-  SecondsNow now;  // [s] a steady clock
   // Describes the open device, so that CuptiCounter can compute the waves of kernels. Called once.
   // If `identity` is empty, the waves are unknown.
   std::function<GpuIdentity(int device)> identity = {};
@@ -79,8 +78,6 @@ class CuptiCounter {
   Counted Count(const CountRequest& request, const CounterOptions& options);
   // Returns the results of the self-test, which the first call runs.
   const JudgedCounters& SelfTest();
-  // Returns the raw values of all calls counted so far, those of the self-test first.
-  CuptiRecording Recording() const;
 
  private:
   void Open();
@@ -104,14 +101,11 @@ class CuptiCounter {
   JudgedCounters judged_;
   std::map<std::string, CuptiPlan> plans_;
   std::map<std::string, Counted> counted_;
-  CuptiRecording recording_;
 };
 
 // Returns the source "cupti". It counts the FLOPs of the pipes that a call of the request's type
 // can use, and the bytes of DRAM, L2 and L1, in at most three passes. With CountRequest::everything
-// it also counts PCIe and the tensor operations of all types, in any number of passes. If
-// `record_path` is not empty, it writes all raw values to that file after each call.
-CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter,
-                            const std::string& record_path);
+// it also counts PCIe and the tensor operations of all types, in any number of passes.
+CounterSource CuptiSourceOf(const std::shared_ptr<CuptiCounter>& counter);
 
 }  // namespace dlroof::gpu

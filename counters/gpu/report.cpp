@@ -118,11 +118,8 @@ CuptiCounts DecodeCounters(const std::vector<CuptiMetric>& metrics,
   CuptiCounts counts;
   const auto sums = SumQuantities(metrics, values, counts.caveats);
   counts.work = WorkOf(sums, pipes, counts.caveats);
-  counts.seconds = FindCopy(sums, "seconds");
-  counts.clock_hz = FindCopy(sums, "clock");
   for (const auto& [quantity, sum] : sums) {
-    for (const char* detail :
-         {"shared", "dram.read", "dram.write", "l2.slices", "l2.fabric", "host", "link"})
+    for (const char* detail : {"shared", "dram.write", "l2.slices"})
       if (quantity == detail) counts.details[quantity] = sum;
     if (quantity.starts_with("tensor.")) counts.instructions[quantity] = sum;
   }
@@ -264,14 +261,11 @@ std::string KernelName(const std::string& symbol) {
   return name;
 }
 
-std::string HowCounted(const std::string& chip, const CuptiReading& reading, double plain_seconds) {
+std::string HowCounted(const std::string& chip, const CuptiReading& reading) {
   const int runs = reading.values.runs;
-  std::string text =
-      fmt::format("CUPTI range profiler on {}, {} pass{}", chip, runs, runs == 1 ? "" : "es");
-  if (plain_seconds > 0)
-    text += fmt::format(", each {:.2f} times as long as a run without counting",
-                        reading.values.seconds_per_run / plain_seconds);
-  text += ", caches in the state after the previous run";
+  const auto text = fmt::format(
+      "CUPTI range profiler on {}, {} pass{}, caches in the state after the previous run", chip,
+      runs, runs == 1 ? "" : "es");
   return text + DetailText(reading.counts) + UnknownText(reading.unknown_pipes) +
          LeftOutText(*reading.plan);
 }

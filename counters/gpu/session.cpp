@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 namespace dlroof::gpu {
@@ -112,11 +111,9 @@ void MakeReady(CuptiApi& api, const RepeatedCall& call) {
   api.Synchronize();
 }
 
-void RunTimed(CuptiApi& api, const RepeatedCall& call, const SecondsNow& now, double& shortest) {
-  const double begin = now();
+void Run(CuptiApi& api, const RepeatedCall& call) {
   call.run();
   api.Synchronize();
-  shortest = std::min(shortest, now() - begin);
 }
 
 // Calls run(), then stop(), even if run() throws, and returns the result of stop().
@@ -135,19 +132,19 @@ auto RunThenStop(const Run& run, const Stop& stop) {
 }
 
 // Executes one pass. Returns true if it was the last one.
-bool CountPass(CuptiApi& api, const RepeatedCall& call, const SecondsNow& now, double& shortest) {
+bool CountPass(CuptiApi& api, const RepeatedCall& call) {
   MakeReady(api, call);
   api.StartPass();
   const auto run = [&] {
     api.PushRange();
-    RunTimed(api, call, now, shortest);
+    Run(api, call);
     api.PopRange();
   };
   return RunThenStop(run, [&] { return api.StopPass(); });
 }
 
 void CountConfig(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& config,
-                 const RepeatedCall& call, const SecondsNow& now, CountedValues& counted) {
+                 const RepeatedCall& call, CountedValues& counted) {
   api.OpenHost(device.chip.name, device.availability);
   const AtEnd close([&] { api.CloseHost(); });
   if (!api.AddMetrics(config.metrics))
@@ -164,7 +161,7 @@ void CountConfig(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& co
     if (runs == passes + kMorePasses)
       throw std::runtime_error(
           fmt::format("CUPTI announced {} passes and was not done after {}", passes, runs));
-    last = CountPass(api, call, now, counted.seconds_per_run);
+    last = CountPass(api, call);
   }
   if (const auto dropped = api.DecodeCounters(); dropped > 0)
     throw std::runtime_error(fmt::format("CUPTI dropped {} ranges", dropped));
@@ -188,9 +185,9 @@ std::optional<CuptiConfig> WithoutFree(const CuptiConfig& config) {
 
 // Counts a configuration. If the device rejects it, counts again without optional metrics.
 void CountWithFallback(CuptiApi& api, const CuptiDevice& device, const CuptiConfig& config,
-                       const RepeatedCall& call, const SecondsNow& now, CountedValues& counted) {
+                       const RepeatedCall& call, CountedValues& counted) {
   try {
-    return CountConfig(api, device, config, call, now, counted);
+    return CountConfig(api, device, config, call, counted);
   } catch (const CuptiError& error) {
     const auto rest = WithoutFree(config);
     const bool less = !rest || (!rest->metrics.empty() && !config.free.empty());
@@ -198,7 +195,7 @@ void CountWithFallback(CuptiApi& api, const CuptiDevice& device, const CuptiConf
     const auto& without = rest ? config.free : config.metrics;
     const auto caveat =
         fmt::format("counted without {}: {}", fmt::join(without, ", "), error.what());
-    if (rest) CountConfig(api, device, *rest, call, now, counted);
+    if (rest) CountConfig(api, device, *rest, call, counted);
     counted.caveats.push_back(caveat);
   }
 }
@@ -243,12 +240,11 @@ PassesOf AskHostApi(CuptiApi& api, const std::string& chip, const CuptiImage& av
 }
 
 CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiPlan& plan,
-                          const RepeatedCall& call, const SecondsNow& now) {
-  CountedValues counted{.seconds_per_run = std::numeric_limits<double>::infinity()};
+                          const RepeatedCall& call) {
+  CountedValues counted;
   api.Subscribe();
   const AtEnd unsubscribe([&] { api.Unsubscribe(); });
-  for (const auto& config : plan.configs)
-    CountWithFallback(api, device, config, call, now, counted);
+  for (const auto& config : plan.configs) CountWithFallback(api, device, config, call, counted);
   return counted;
 }
 
@@ -257,20 +253,12 @@ std::vector<TracedKernel> TraceKernels(CuptiApi& api, const RepeatedCall& call) 
   api.Subscribe();
   const AtEnd unsubscribe([&] { api.Unsubscribe(); });
   api.StartTrace();
-  const auto run = [&] {
-    call.run();
-    api.Synchronize();
-  };
-  return RunThenStop(run, [&] { return api.StopTrace(); });
+  return RunThenStop([&] { Run(api, call); }, [&] { return api.StopTrace(); });
 }
 
-double PlainSeconds(CuptiApi& api, const RepeatedCall& call, int runs, const SecondsNow& now) {
-  double shortest = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < runs; ++i) {
-    MakeReady(api, call);
-    RunTimed(api, call, now, shortest);
-  }
-  return shortest;
+void RunUncounted(CuptiApi& api, const RepeatedCall& call) {
+  MakeReady(api, call);
+  Run(api, call);
 }
 
 }  // namespace dlroof::gpu

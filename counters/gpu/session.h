@@ -94,18 +94,14 @@ struct NcuChoice {
   int skip = 0;                 // [1] launches to skip first
   std::optional<int> launches;  // [1] maximum number of launches to profile
   std::string table;            // path of the output
-  bool whole_names = true;      // ask for full kernel names: by default ncu shortens them
   bool only_program = false;    // ignore child processes of the program, such as compilers
 };
 
-// Returns the ncu command that profiles `command` and neither flushes caches nor locks clocks.
+// Returns the ncu command that profiles `command` and neither flushes caches nor locks clocks. It
+// asks for full kernel names (--rename-kernels), which older versions of ncu refuse.
 std::vector<std::string> NcuCommand(const NcuChoice& choice,
                                     const std::vector<std::string>& metrics,
                                     const std::vector<std::string>& command);
-
-// Returns whether `output` is the error of an ncu that lacks the option for NcuChoice::whole_names
-// and therefore did not start the program.
-bool RefusesWholeNames(std::string_view output);
 
 // Cures of errors that CUPTI and ncu share.
 inline constexpr const char* kPrivilegeCure =
@@ -179,7 +175,6 @@ PassesOf AskHostApi(CuptiApi& api, const std::string& chip, const CuptiImage& av
 struct CountedValues {
   std::map<std::string, double> values;  // by metric
   int runs = 0;                          // [1] runs of the call
-  double seconds_per_run = 0;            // [s] of the shortest run under counting
   std::vector<std::string> caveats;      // optional metrics that the device rejected
 };
 
@@ -188,26 +183,22 @@ struct RepeatedCall {
   std::function<void()> ready;  // may be empty; called before each run and not counted
 };
 
-using SecondsNow = std::function<double()>;
-
 // Runs the call once per pass of each configuration in the plan and returns the counted values.
 // Some hypervisors reject an optional metric only now; then counts without it and adds a caveat.
 // Throws CuptiError or the exceptions of `run`. Releases CUPTI in every case.
 CountedValues CountValues(CuptiApi& api, const CuptiDevice& device, const CuptiPlan& plan,
-                          const RepeatedCall& call, const SecondsNow& now);
+                          const RepeatedCall& call);
 
 // Returns the kernels of one run of the call. Throws CuptiError or the exceptions of `run`.
 std::vector<TracedKernel> TraceKernels(CuptiApi& api, const RepeatedCall& call);
 
-// Returns the shortest time [s] of `runs` runs without counting.
-double PlainSeconds(CuptiApi& api, const RepeatedCall& call, int runs, const SecondsNow& now);
+// Runs the call once without counting, which warms up the caches.
+void RunUncounted(CuptiApi& api, const RepeatedCall& call);
 
 // Quantities of one run of a call, computed from counters.
 struct CuptiCounts {
-  Work work;                              // without launches, for which there is no counter
-  std::optional<double> seconds;          // [s] from the first kernel's begin to the last one's end
-  std::optional<double> clock_hz;         // [1/s] SM clock while counting
-  std::map<std::string, double> details;  // [byte] "shared", "dram.read", "l2.slices", ...
+  Work work;                                   // without launches, for which there is no counter
+  std::map<std::string, double> details;       // [byte] "shared", "dram.write", "l2.slices"
   std::map<std::string, double> instructions;  // [1] warp instructions by kind, e.g. "tensor.imma"
   std::vector<std::string> caveats;            // one sentence each
 };
@@ -243,10 +234,9 @@ struct CuptiReading {
   std::vector<std::string> unknown_pipes;  // pipes whose FLOPs are unknown, from CheckUnreadPipes
 };
 
-// Returns one line for the user: passes, slowdown by counting, shares of bytes, pipes whose FLOPs
-// are unknown, and what was not counted with the reasons. `plain_seconds`: [s] of the shortest run
-// without counting.
-std::string HowCounted(const std::string& chip, const CuptiReading& reading, double plain_seconds);
+// Returns one line for the user: passes, shares of bytes, pipes whose FLOPs are unknown, and what
+// was not counted with the reasons.
+std::string HowCounted(const std::string& chip, const CuptiReading& reading);
 
 // Merges launches with the same name and facts, in the order of their first appearance. Adds up
 // their `launches`, and their `seconds` if all have a time.

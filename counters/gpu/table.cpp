@@ -156,20 +156,11 @@ constexpr Refusal kRefusals[] = {
      "Compute"},
     {"Cuda driver is not compatible", "ncu is not compatible with the driver",
      "update the driver, or install the Nsight Compute of its CUDA release"},
-    {"is not supported on", "ncu does not profile this GPU",
+    {"Profiling is not supported", "ncu does not profile this GPU",
      "use one of compute capability 7.5 or newer"},
-    {"not supported for this device", "ncu does not profile this GPU",
-     "use one of compute capability 7.5 or newer"},
-    {"MIG", "this MIG instance has no counters", "use a GPU without MIG"},
-    {"out of memory", "ncu has too little memory to save what kernels write",
-     "profile a smaller problem, or fewer launches (--launches)"},
-    {"lock file", "another user's ncu left its lock file", "set TMPDIR to a folder of your own"},
     {"No kernels were profiled", "ncu profiled no kernel",
      "the program launched none on this GPU, or --kernel and --skip left none"},
 };
-
-// ncu's option for kernels' names. By default ncu removes namespaces, and the "<" of "<unnamed>::".
-constexpr std::string_view kRenameKernels = "--rename-kernels";
 
 std::string FirstError(std::string_view output) {
   const auto at = output.find("==ERROR==");
@@ -204,7 +195,8 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
   add("--target-processes", choice.only_program ? "application-only" : "all");
   add("--cache-control", "none");
   add("--clock-control", "none");
-  if (choice.whole_names) add(std::string(kRenameKernels), "off");
+  // By default ncu removes namespaces from names, and the "<" of "<unnamed>::".
+  add("--rename-kernels", "off");
   add("--metrics", fmt::format("{}", fmt::join(metrics, ",")));
   add("--log-file", choice.table);
   if (!choice.kernels.empty()) add("--kernel-name", "regex:" + choice.kernels);
@@ -212,10 +204,6 @@ std::vector<std::string> NcuCommand(const NcuChoice& choice,
   if (choice.launches) add("--launch-count", fmt::format("{}", *choice.launches));
   words.insert(words.end(), command.begin(), command.end());
   return words;
-}
-
-bool RefusesWholeNames(std::string_view output) {
-  return FirstError(output).find(kRenameKernels) != std::string::npos;
 }
 
 std::string NcuFailureSentence(std::string_view output, int exit_code) {

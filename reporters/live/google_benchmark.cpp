@@ -353,9 +353,6 @@ void RunFileReporter::Finalize() {
 void Session::Begin() {
   if (begun_) return;
   begun_ = true;
-  if (passes_.idle)
-    if (auto idle = record::ToJson(passes_.idle()); !idle.empty())
-      dlroof_context_["energy"] = std::move(idle);
   file_.machines = machines_();
   file_.context["dlroof"] = dlroof_context_;
 }

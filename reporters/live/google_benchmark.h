@@ -23,8 +23,6 @@ namespace dlroof::live {
 
 // Measurements besides the timing. An empty function means that its measurement was not requested.
 struct Passes {
-  // Measures the power of the idle machine. Called before the first benchmark.
-  std::function<energy::IdlePowers()> idle;
   // Return results by record name. Called in this order after all benchmarks were timed.
   std::function<std::map<std::string, ParallelTime>()> parallel;
   std::function<std::map<std::string, energy::EnergyResult>()> energy;
@@ -47,7 +45,7 @@ class Session {
                    std::function<std::vector<machine::Machine>()> machines)
       : dlroof_context_(std::move(dlroof_context)), machines_(std::move(machines)) {}
 
-  // Measures idle power, and sets the machines and the context of file(). Further calls do nothing.
+  // Sets the machines and the context of file(). Further calls do nothing.
   void Begin();
   // Adds a record, or replaces the record with the same name: each reporter of a run adds it. The
   // returned reference is valid until the next Add.

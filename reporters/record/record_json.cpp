@@ -450,20 +450,6 @@ constexpr auto kRecordFields = std::array{
 
 }  // namespace
 
-static json PowerJson(const energy::IdlePower& idle) {
-  return {{"idle_watts", idle.watts},
-          {"idle_domains", idle.domains},
-          {"idle_seconds", idle.seconds},
-          {"from", idle.from},
-          {"covers", idle.covers}};
-}
-
-json ToJson(const energy::IdlePowers& idle) {
-  auto object = idle.cpu ? PowerJson(*idle.cpu) : json::object();
-  if (idle.gpu) object["gpu"] = PowerJson(*idle.gpu);
-  return object;
-}
-
 json ToJson(const GpuSample& sample) {
   json object = json::object();
   for (const auto& [key, field] : GpuSampleFields())

@@ -7,17 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "counters/energy/energy_meter.h"
 #include "reporters/record/large_json.h"
 #include "reporters/record/record.h"
 
 namespace dlroof::record {
 
 // All readers throw BadInput with the position of a wrong member. Writers omit unknown quantities.
-
-// Returns {"idle_watts", "idle_domains": {NAME: WATTS}, "idle_seconds", "from", "covers"} for the
-// CPU, with the same for the GPU in the member "gpu". An unknown one is left out.
-nlohmann::json ToJson(const energy::IdlePowers& idle);
 
 nlohmann::json ToJson(const GpuSample& sample);
 nlohmann::json ToJson(const Repetition& repetition);

@@ -99,12 +99,15 @@ def test_versus(command, expected):
 @pytest.mark.parametrize(
     "text, sentence",
     [
-        ('{"kinds": []}', r"p.json:1:2: expected 'currency'"),
-        ('{"currency": "USD",\n "kinds": [{"match": {"name": "x"}, "per_node_hour": "1"}]}', r"p.json:2:37: 'per_node_hour': expected a number from 1e-06"),
-        ('{"currency": "USD", "kinds": [', r"p.json:1:31: is not JSON"),
+        ('{"kinds": []}', r"p.json: 'kinds': expected an array with at least one object"),
+        (
+            '{"currency": "USD",\n "kinds": [{"match": {"name": "x"}, "per_node_hour": "1"}]}',
+            r"p.json: kinds\[0\]: 'per_node_hour': expected a number from 1e-06",
+        ),
+        ('{"currency": "USD", "kinds": [', r"p.json: not JSON: at line 1, column 31"),
     ],
 )
-def test_a_bad_price_file_is_one_sentence_with_its_line(text, sentence):
+def test_a_bad_price_file_is_one_sentence_with_its_place(text, sentence):
     Path("p.json").write_text(text)
     verify(run(f"{VERSUS} --prices p.json"), [bad_input, says(sentence)])
 

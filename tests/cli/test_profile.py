@@ -10,9 +10,6 @@ from checks import bad_input, by_name, exits, holds, one_sentence, plain, prints
 NCU = r"""#!/usr/bin/env python3
 import os, subprocess, sys
 arguments = dict(zip(sys.argv[1:-1], sys.argv[2:]))
-if "NCU_IS_OLD" in os.environ and "--rename-kernels" in sys.argv:
-    print("==ERROR== unrecognised option '--rename-kernels'. Use --help for further details.")
-    sys.exit(1)
 open("asked", "w").write("\n".join(sys.argv[1:]))
 metrics = arguments["--metrics"].split(",")
 program = sys.argv[sys.argv.index("--log-file") + 2:]
@@ -92,13 +89,6 @@ def test_ncu_is_asked_for_the_metrics_of_the_chip_and_leaves_caches_and_clocks()
 def test_whole_names_are_shown_on_demand():
     verify(profile("-o run.json -- /bin/echo"), [exits(0)])
     verify(run("dlroof report run.json --full-names --show table"), [exits(0), plain(f"{GEMM}  ")])
-
-
-def test_an_older_ncu_is_asked_again_without_the_option_for_whole_names():
-    profile("-o new.json -- /bin/echo")
-    assert Path("asked").read_text().splitlines().count("--rename-kernels") == 1
-    verify(profile("-o old.json -- /bin/echo once", NCU_IS_OLD="1"), [exits(0), prints("^once$"), says("wrote old.json")])
-    assert "--rename-kernels" not in Path("asked").read_text().splitlines()
 
 
 def test_a_program_that_fails_is_told_and_its_kernels_are_kept():

@@ -1,13 +1,33 @@
 // Reads the recordings of raw counter values in tests/data.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "counters/base/files.h"
 #include "counters/gpu/api.h"
 
 namespace dlroof::fakes {
+
+struct RecordedCall {
+  std::string name;
+  std::vector<std::string> pipes;        // pipes that the call uses
+  std::map<std::string, double> values;  // by metric
+  std::vector<gpu::TracedKernel> kernels;
+  std::optional<Work> expected;  // the call's work, if it is known
+};
+
+struct CuptiRecording {
+  std::string chip;    // "GH100"
+  std::string origin;  // GPU, driver, CUPTI and date, or a publication
+  // Quantities ("fp32.vector", "dram", "launches") whose counters failed the self-test on this
+  // hardware. `calls` contains their values, which are wrong.
+  std::vector<std::string> failed;
+  std::vector<RecordedCall> calls;
+};
 
 inline Work RecordedWork(const nlohmann::json& json) {
   Work work{.flops = json.value("flops", std::map<std::string, double>())};
@@ -17,13 +37,13 @@ inline Work RecordedWork(const nlohmann::json& json) {
   return work;
 }
 
-inline gpu::CuptiRecording ReadRecording(const std::string& path) {
+inline CuptiRecording ReadRecording(const std::string& path) {
   const auto json = nlohmann::json::parse(ReadFile(path, "a recording"));
-  gpu::CuptiRecording recording{
+  CuptiRecording recording{
       json.at("chip"), json.at("origin"), json.value("failed", std::vector<std::string>()), {}};
   for (const auto& row : json.at("calls")) {
-    gpu::RecordedCall& call = recording.calls.emplace_back(
-        gpu::RecordedCall{row.at("name"), row.at("pipes"), row.at("values")});
+    RecordedCall& call = recording.calls.emplace_back(
+        RecordedCall{row.at("name"), row.at("pipes"), row.at("values")});
     for (const auto& kernel : row.at("kernels"))
       call.kernels.push_back({.name = kernel.at("name"), .seconds = kernel.at("seconds")});
     if (row.contains("expected")) call.expected = RecordedWork(row.at("expected"));

@@ -243,27 +243,16 @@ TEST(RunnerEnergy, AColdCallAndAMachineWithoutCountersHaveNoneButAGpuItsOwn) {
   EXPECT_GE(on_gpu.energy.value().window_seconds, 2);
 }
 
-TEST(IdlePowersOf, AGpuThatTellsItsEnergyHasItsOwnAndAGpuThatCannotBeOpenedOrDoesNotTellHasNone) {
-  runner::GpuTimer gpu(fakes::OpenWith(TakesWatts<70>), {});
-  const EnergyPass runs{.cpu = energy::EnergyMeter{}, .gpu_runs = true};
-  const auto idle = IdlePowersOf(runs, gpu);
-  EXPECT_FALSE(idle.cpu);
-  const auto power = idle.gpu.value();
-  // A pause between a reading of the counter and one of the clock is in the seconds alone.
-  EXPECT_GT(power.watts, 70 / 2);
-  EXPECT_LT(power.watts, 70 * 1.001);
-  EXPECT_EQ(power.from, "nvml");
-  EXPECT_GE(power.seconds, 2);
-  runner::GpuTimer lost(
-      []() -> std::shared_ptr<gpu::GpuClock> { throw std::runtime_error("no GPU"); }, {});
-  EXPECT_FALSE(IdlePowersOf(runs, lost).gpu);
-  runner::GpuTimer silent(fakes::OpenFake, {});
-  EXPECT_FALSE(IdlePowersOf(runs, silent).gpu);
-  bool opened = false;
-  runner::GpuTimer unused(fakes::OpenWith([&](fakes::FakeClock&) { opened = true; }), {});
-  IdlePowersOf({.cpu = energy::EnergyMeter{}}, unused);
-  IdlePowersOf({.gpu_runs = true}, unused);
-  EXPECT_FALSE(opened);
+TEST(GpuEnergy, IsTheBoardsOwnCounterAndAGpuThatDoesNotTellHasAReason) {
+  auto meter = GpuEnergy([] { return std::optional<double>(12.5); });
+  EXPECT_EQ(meter.from, "nvml");
+  ASSERT_EQ(meter.domains.size(), 1u);
+  EXPECT_EQ(meter.domains[0].joules(), 12.5);
+  EXPECT_THAT(meter.covers, HasSubstr("without CPU"));
+  meter = GpuEnergy([] { return std::optional<double>(); });
+  EXPECT_THAT(meter.domains, IsEmpty());
+  EXPECT_THAT(meter.unavailable.value().text, HasSubstr("nvml: the driver does not report"));
+  EXPECT_TRUE(GpuEnergy({}).unavailable);
 }
 
 // What happened while a call was explained.

@@ -25,8 +25,6 @@
 namespace dlroof::cpu_ceilings {
 namespace {
 
-using testing::HasSubstr, testing::StartsWith;
-
 TEST(CeilingFrom, ScalesTheRateByTheWorkAndKeepsTheValidationOrTheReason) {
   machine::Rate rate{.per_second = 10, .ci95 = {{8, 9}}, .clean = 18, .total = 20};
   const auto ceiling = machine::CeilingFrom(rate, 3, 2, "avx2 fma");
@@ -166,57 +164,25 @@ TEST(AddSustainedRate, IsTheRowsAndItsRoofsWhereItDiffers) {
   AddSustainedRate(machine, 2, "fp32.vector.avx2", 40);
   EXPECT_EQ(set.flops["fp32.vector.avx2"].sustained_per_second, 40);
   EXPECT_EQ(set.flops["fp32.vector"].sustained_per_second, 90) << "rests on the other row";
-  AddSustainedRate(machine, 2, "dram.update.avx512", 36);
-  EXPECT_THAT(set.sustained.at("dram.update.avx512"), HasSubstr("0.900 of the burst"));
-  EXPECT_EQ(set.mixes["dram.update.avx512"].sustained_per_second, 36);
-  EXPECT_EQ(set.bytes[Level::kDram].sustained_per_second, 36);
-  EXPECT_EQ(set.mixes["dram.load.avx512"].sustained_per_second, std::nullopt);
-}
-
-// A session whose rows have been measured, as far as this needs it: every pipe's row at 1, each
-// pipe's first at 2; DRAM's loads at 1 and its updates at 2.
-MeasureSession MeasuredSession(int sustained, bool dram) {
-  MeasureSession session{cpu::ThisCpu(), {{"test", 3e-3, 16, 6, 3, sustained}, 45, 8, dram}};
-  session.sets[1] =
-      ChooseWorkingSets(session.cpu.topology, {session.cpu.allowed.front()}, std::nullopt);
-  AddBytesSteps(session, 1, 0);
-  auto& set = session.machine.by_threads[1];
-  for (const auto& probe : cpu_kernels::FlopsProbesFor(session.cpu.features)) {
-    const auto plain = probe.key.substr(0, probe.key.rfind('.'));
-    set.flops[probe.key] = Of(set.flops.contains(plain) ? 1 : 2);
-    set.flops.try_emplace(plain, Of(2));
-  }
-  for (const auto& [name, row] : session.rows[1].bytes.at(Level::kDram))
-    set.mixes["dram." + name] = Of(name.starts_with("update") ? 2 : 1);
-  return session;
-}
-
-TEST(DramRoofRow, IsTheMixThatTheRoofWasTakenFrom) {
-  auto session = MeasuredSession(1, true);
-  EXPECT_FALSE(DramRoofRow(session, 1).has_value()) << "no roof";
-  session.machine.by_threads[1].bytes[Level::kDram] = Of(2);
-  const auto row = DramRoofRow(session, 1);
-  ASSERT_TRUE(row.has_value());
-  EXPECT_THAT(row->row, StartsWith("dram.update."));
-  EXPECT_NE(row->kernel, nullptr);
-  EXPECT_GT(row->work_per_iteration, 0);
 }
 
 // 10 s each: the default has time for one.
-TEST(AddSustainedSteps, AreOneByDefaultAndEveryPipeAndDramWhenThorough) {
-  auto session = MeasuredSession(1, false);
-  session.machine.by_threads[1].bytes[Level::kDram] = Of(2);
+TEST(AddSustainedSteps, AreOneByDefaultAndEveryPipeWhenThorough) {
+  MeasureSession session{cpu::ThisCpu(), {{"test", 3e-3, 16, 6, 3, 1}, 45, 8}};
+  auto& set = session.machine.by_threads[1];
   std::set<std::string> pipes;
-  for (const auto& probe : cpu_kernels::FlopsProbesFor(session.cpu.features))
-    pipes.insert(probe.key.substr(0, probe.key.rfind('.')));
+  for (const auto& probe : session.flops_probes) {
+    const auto plain = machine::PlainPipe(probe.key);
+    const bool first = pipes.insert(plain).second;
+    set.flops[probe.key] = Of(first ? 2 : 1);
+    if (first) set.flops[plain] = Of(2);
+  }
   AddSustainedSteps(session);
   EXPECT_EQ(session.last_steps.size(), 1);
   session.last_steps.clear();
   session.effort.sustained = 100;
-  session.effort.sustained_dram = true;
   AddSustainedSteps(session);
-  EXPECT_EQ(session.last_steps.size(), pipes.size() + 1);
-  EXPECT_THAT(session.last_steps.back().text, StartsWith("dram.update."));
+  EXPECT_EQ(session.last_steps.size(), pipes.size());
 }
 
 // The row's step runs again, by itself, and others do not.
@@ -258,7 +224,7 @@ TEST(DescribeCpu, HasAFingerprintThatTheAffinityMaskDoesNotChange) {
 
 // One row has no memory, another no threads, and the third is measured.
 TEST(TryStep, LeavesOutWhatCannotBeMeasuredAndSaysWhy) {
-  auto session = MeasuredSession(0, false);
+  MeasureSession session{cpu::ThisCpu(), {{"test", 3e-3, 16, 6, 3, 0}, 45, 8}};
   TryStep(session, {"l1", [](double) { throw std::bad_alloc(); }, 1, "l1.load.avx2"}, 1);
   TryStep(session, {"sweep", [](double) { throw std::runtime_error("no threads"); }, 1}, 1);
   double seconds = 0;

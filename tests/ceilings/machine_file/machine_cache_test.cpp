@@ -13,6 +13,7 @@
 #include "ceilings/machine_file/specified_machine.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
+#include "counters/base/json_reader.h"
 #include "tests/fakes/ceilings.h"
 #include "tests/fakes/refusal.h"
 
@@ -102,44 +103,16 @@ TEST_F(MachineCache, QuickServesOnlyWhereQuickIsAskedFor) {
   EXPECT_EQ(measured_.size(), 2);
 }
 
-// 3 of 2 threads now, which is 1.5 each; 0.5 of one in the file.
-TEST_F(MachineCache, AFilesSetsAreNotValidatedIfALargerTeamIsFasterPerThread) {
-  auto machine = Measured(false, {1});
-  machine.by_threads[1].flops["fp32.vector"].per_second = 1.25;
-  measured_.resize(2);  // the next rate is 3
-  const auto both = Get(ByFile(machine));
-  EXPECT_FALSE(both.by_threads.at(1).flops.at("fp32.vector").IsValidated());
-  EXPECT_EQ(Value(both, 1), 1.25);
-  EXPECT_TRUE(both.by_threads.at(2).flops.at("fp32.vector").IsValidated());
-}
-
-TEST_F(MachineCache, ALiveCheckOnlyCaveatsTheCeilingsOfAFile) {
-  auto machine = Measured(false, {1, 2});
-  machine.by_threads[2].flops["fp32.vector.avx2"] = machine.by_threads[2].flops["fp32.vector"];
-  WriteMachineFile(machine, root_ / "m.json");
-  source_.visit = [&](const RowsByThreads& rows) {
-    EXPECT_EQ(rows, (RowsByThreads{{2, {"fp32.vector.avx2"}}}));
-    auto now = machine;
-    now.by_threads[2].flops["fp32.vector.avx2"].per_second *= 1.2;
-    return now;
-  };
-  const auto used = Get({.live_check = true, .file = root_ / "m.json"});
-  EXPECT_TRUE(measured_.empty());
-  EXPECT_EQ(used.by_threads, machine.by_threads);
-  EXPECT_THAT(used.facts.at("live_check"), HasSubstr("faster"));
-  EXPECT_THAT(log_.str(), HasSubstr("are used nevertheless"));
-}
-
 TEST_F(MachineCache, ACacheFileThatCannotBeUsedIsOneSentenceAndIsReplaced) {
   auto other = Measured(false, {1, 2});
   other.fingerprint = "9999";
   const auto whole = machine::ToJson(Measured(false, {1, 2})).dump();
   const std::pair<std::string, const char*> bad[] = {
       {"", "is empty"},
-      {"{", "is not JSON"},
-      {whole.substr(0, whole.size() / 2), "is not JSON"},
+      {"{", "not JSON"},
+      {whole.substr(0, whole.size() / 2), "not JSON"},
       {"[1, 2]", "expected an object"},
-      {"{\"a\": 1e999}", "out of the range of double"},
+      {"{\"a\": 1e999}", "number overflow"},
       {machine::ToJson(other).dump(), "another machine"}};
   for (const auto& [text, reason] : bad) {
     measured_.clear();
@@ -168,19 +141,19 @@ TEST_F(MachineCache, KeepsTheReasonAndCountsIt) {
   EXPECT_THAT(log_.str(), Not(HasSubstr("not validated"))) << "a run says what it takes away";
 }
 
-TEST_F(MachineCache, UsesAnExplicitFileNeverTheCacheAndMeasuresWhatTheFileLacks) {
+TEST_F(MachineCache, UsesAnExplicitFileAsItIsAndNeverTheCache) {
   auto machine = Measured(true, {1, 2});
   machine.by_threads[1].flops["fp32.vector"].per_second = 77;
   EXPECT_EQ(Value(Get(ByFile(machine)), 1), 77);
   EXPECT_EQ(measured_.size(), 0);
   EXPECT_FALSE(fs::exists(*source_.directory));
   const auto written = Measured(false, {1});
-  EXPECT_EQ(Get(ByFile(written)).by_threads.size(), 2);
-  EXPECT_EQ(measured_.size(), 1);
-  EXPECT_THAT(log_.str(), HasSubstr("m.json has no ceilings of 2 threads: each run measures them"));
-  std::ifstream file(root_ / "m.json");
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), machine::ToJson(written).dump())
-      << "the file is left alone";
+  source_.visit = [](const auto&) -> Machine { throw std::logic_error("visited"); };
+  auto options = ByFile(written);
+  options.live_check = true;
+  EXPECT_EQ(Get(options).by_threads, written.by_threads);
+  EXPECT_EQ(measured_.size(), 0);
+  EXPECT_THAT(log_.str(), HasSubstr("m.json has no ceilings of 2 threads: results with them have"));
 }
 
 TEST_F(MachineCache, RefusesAnExplicitFileOfAnotherMachineOrThatCannotBeReadOrContradicts) {
@@ -461,7 +434,9 @@ TEST_F(LearningCache, SetsOfDifferentMeasurementsAreHeldAgainstEachOther) {
   EXPECT_DOUBLE_EQ(Roof(Get({}), kFp32, 4).validation.scaling.value(), 0.72);
 }
 
-Machine Read(const std::string& text) { return SpecifiedMachine(LocatedJson(text, "m.json")); }
+Machine Read(const std::string& text) {
+  return SpecifiedMachine(HandwrittenJson(text, "m.json"), "m.json");
+}
 
 TEST(SpecifiedMachine, HasTheRatesOfTheFileAndNothingElse) {
   const auto machine =
@@ -531,37 +506,37 @@ TEST(KnownGpu, RatesAreTheDataSheets) {
 TEST(SpecifiedMachine, RefusesWithPlaceAndWhatWasExpected) {
   const std::pair<const char*, const char*> rows[] = {
       {"{\n  \"name\": \"a\",\n  \"flops\": {\"fp32\": 1e12}}",
-       "m.json:3:13: 'fp32': expected a pipe, TYPE.UNIT of the types fp64, fp32, tf32, fp16, bf16, "
-       "int8, fp8, fp4, int32 and the units vector and matrix"},
+       "m.json: flops: unknown pipe 'fp32', expected TYPE.UNIT of the types fp64, fp32, tf32, "
+       "fp16, "
+       "bf16, int8, fp8, fp4, int32 and the units vector and matrix"},
       {R"({"name": "a", "bytes": {"hbm": 1e12}})",
-       "m.json:1:25: 'hbm': expected a memory level: l1, l2, l3, dram or host"},
+       "m.json: bytes: unknown memory level 'hbm', expected l1, l2, l3, dram or host"},
       {R"({"name": "a", "bytes": {"dram": 4.8}})",
-       "m.json:1:25: 'dram': expected a number of byte/s from 1e+06 to 1e+18 (4.8 TB/s is 4.8e12), "
+       "m.json: bytes: 'dram': expected a number from 1e+06 to 1e+18 byte/s (4.8 TB/s is 4.8e12), "
        "got 4.8"},
       {R"({"name": "a", "flops": {"fp32.vector": "67 TFLOP/s"}})",
-       "m.json:1:25: 'fp32.vector': expected a number of FLOP/s from 1e+06 to 1e+18 (67 TFLOP/s is "
+       "m.json: flops: 'fp32.vector': expected a number from 1e+06 to 1e+18 FLOP/s (67 TFLOP/s is "
        "6.7e13), got string"},
       {R"({"name": "a", "flops": {"fp32.vector": {"per_second": 1e12, "unit": "FLOP/s"}}})",
-       "m.json:1:61: unknown key 'unit', expected per_second, source"},
-      {"{\"name\": \"a\",\n\"bytes\": {\"dram\": NaN}}",
-       "m.json:2:19: is not JSON at 'NaN'; expected JSON with numbers such as 6.7e13"},
-      {R"({"name": "a", "bytes": {"dram": 1e999}})",
-       "m.json: a number is out of the range of double"},
+       "m.json: flops: fp32.vector: unknown key 'unit', expected per_second, source"},
       {"{\"name\": \"a\", \"bytes\": {\"dram\": 1e12,\n \"dram\": 2e12}}",
-       "m.json:2:2: 'dram' is repeated; expected each key once, the first is at m.json:1:25"},
-      {R"({"flops": {"fp32.vector": 1e12}})", "m.json:1:2: expected 'name'"},
-      {R"({"name": "a"})", "m.json:1:2: expected at least one rate in \"flops\" or \"bytes\""},
+       "m.json: 'dram' is repeated; expected each key once"},
+      {R"({"flops": {"fp32.vector": 1e12}})", "m.json: 'name': expected a text, got nothing"},
+      {R"({"name": "a"})", "m.json: expected at least one rate in \"flops\" or \"bytes\""},
       {R"({"name": "a", "gflops": {}})",
-       "m.json:1:15: unknown key 'gflops', expected name, device, threads, source, flops, bytes, "
+       "m.json: unknown key 'gflops', expected name, device, threads, source, flops, bytes, "
        "cache_bytes, launch_seconds, help"},
       {R"({"name": "a", "device": "tpu", "bytes": {"dram": 1e12}})",
-       "m.json:1:15: 'device': expected gpu or cpu"},
+       "m.json: 'device': expected gpu or cpu, got string"},
       {R"({"name": "a", "device": "cpu", "bytes": {"dram": 1e12}})",
-       "m.json:1:32: expected 'threads'"},
+       "m.json: 'threads': expected a number from 1 to 65536, got nothing"},
       {R"({"name": "a", "bytes": {"dram": 1e12}, "launch_seconds": 4.2})",
-       "m.json:1:40: 'launch_seconds': expected a number of seconds from 1e-09 to 1 (4.2 us is "
-       "4.2e-6), got 4.2"},
-      {R"({"name": "a", "bytes": [1e12]})", "m.json:1:15: expected an object"}};
+       "m.json: 'launch_seconds': expected a number from 1e-09 to 1 seconds (4.2 us is 4.2e-6), "
+       "got "
+       "4.2"},
+      {R"({"name": "a", "bytes": [1e12]})", "m.json: 'bytes': expected an object, got array"}};
+  EXPECT_THAT(fakes::RefusalOf([] { Read("{\"name\": \"a\",\n\"bytes\": {\"dram\": NaN}}"); }),
+              StartsWith("m.json: not JSON: at line 2, column "));
   for (const auto& row : rows) EXPECT_EQ(fakes::RefusalOf([&] { Read(row.first); }), row.second);
 }
 
@@ -598,18 +573,6 @@ TEST_F(NamedMachine, SpecifiedRoofsAreUsedAsTheyAreWithoutMeasuring) {
   source.described.device = "gpu";
   EXPECT_EQ(fakes::RefusalOf([&] { CachedOrMeasured(source, options, log); }),
             "m.json: \"device\" is \"cpu\"; expected \"gpu\"");
-}
-
-TEST(LocatedJson, PlacesAreThoseOfKeysWithEscapesAndInArraysToo) {
-  const LocatedJson file("{\"a\\\"\\\\\": 1,\n  \"b\": [{\"x\": 1}, {\"x\": 2}], \"c\": {}}", "f");
-  EXPECT_EQ(file.Where({"a\"\\"}), "f:1:2");
-  EXPECT_EQ(file.Where({"b"}), "f:2:3");
-  EXPECT_EQ(file.Where({"c"}), "f:2:30");
-  EXPECT_EQ(file.Where({"d"}), "f");
-  EXPECT_EQ(fakes::RefusalOf([] { LocatedJson("{\"b\": [{\"x\": 1, \"x\": 2}]}", "f"); }),
-            "f:1:17: 'x' is repeated; expected each key once, the first is at f:1:9");
-  EXPECT_EQ(fakes::RefusalOf([] { LocatedJson("{\"a\": 1,\n", "f"); }),
-            "f:2:1: is not JSON at its end; expected JSON with numbers such as 6.7e13");
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <map>
 #include <numeric>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -199,35 +198,6 @@ TEST(CoreCaches, AreThoseOfOneCoreAndItsShareOfASharedOneOnIntelAndAmd) {
   EXPECT_THAT(CoreCaches(amd), ElementsAre(Pair(Level::kL1, 32768), Pair(Level::kL2, 524288)));
   const auto nothing = [](std::uint32_t, std::uint32_t) { return CpuidRegisters{}; };
   EXPECT_THAT(CoreCaches(nothing), IsEmpty());
-}
-
-constexpr const char* kSmaps =
-    "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0                          [heap]\n"
-    "Size:                132 kB\n"
-    "Rss:                 100 kB\n"
-    "AnonHugePages:         0 kB\n"
-    "7f1200000000-7f1208000000 rw-p 00000000 00:00 0 \n"
-    "Size:             131072 kB\n"
-    "Rss:                8192 kB\n"
-    "AnonHugePages:      6144 kB\n"
-    "VmFlags: rd wr mr mw me ac hg \n"
-    "7f1208000000-7f1208001000 rw-p 00000000 00:00 0 \n"
-    "Rss:                   0 kB\n"
-    "AnonHugePages:         0 kB\n";
-
-std::optional<double> Share(std::uintptr_t address) {
-  std::istringstream smaps(kSmaps);
-  return HugePageShare(smaps, address);
-}
-
-TEST(HugePageShare, IsOfTheMappingThatHoldsTheAddressIfItIsKnown) {
-  EXPECT_EQ(Share(0x7f1200000000), 0.75);  // 6144 of 8192 KiB
-  EXPECT_EQ(Share(0x7f1207ffffff), 0.75);
-  EXPECT_EQ(Share(0x55d0c0000100), 0);
-  EXPECT_EQ(Share(0x7f1208000000), std::nullopt) << "nothing is resident";
-  EXPECT_EQ(Share(0x1000), std::nullopt) << "not mapped";
-  std::istringstream other("Rss: many\n");
-  EXPECT_EQ(HugePageShare(other, 0), std::nullopt);
 }
 
 TEST(LinesOf, CountsEveryLineThatIsTouched) {
@@ -564,13 +534,13 @@ TEST(SmallestQuota, IsThatOfTheGroupOrOfAParentInBothVersions) {
 
 TEST(ParseThrottling, ReadsBothVersionsAndIsCountedBetweenTwoReadings) {
   EXPECT_EQ(ParseThrottling("nr_periods 40\nnr_throttled 12\nthrottled_time 500000000\n"),
-            (Throttling{40, 12, 0.5}));
+            (Throttling{40, 12}));
   EXPECT_EQ(ParseThrottling("usage_usec 9\nnr_periods 4\nnr_throttled 1\nthrottled_usec 250000\n"),
-            (Throttling{4, 1, 0.25}));
+            (Throttling{4, 1}));
   EXPECT_EQ(ParseThrottling("usage_usec 9\n"), std::nullopt);
   EXPECT_EQ(ParseThrottling(""), std::nullopt);
-  EXPECT_EQ((Throttling{40, 12, 0.5} - Throttling{30, 10, 0.25}), (Throttling{10, 2, 0.25}));
-  EXPECT_EQ((Throttling{10, 2, 0.25} + Throttling{1, 1, 0.25}), (Throttling{11, 3, 0.5}));
+  EXPECT_EQ((Throttling{40, 12} - Throttling{30, 10}), (Throttling{10, 2}));
+  EXPECT_EQ((Throttling{10, 2} + Throttling{1, 1}), (Throttling{11, 3}));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace dlroof::energy {
 namespace {
 
-using testing::ElementsAre, testing::HasSubstr, testing::Pair, testing::DoubleEq;
+using testing::ElementsAre, testing::HasSubstr;
 
 // A machine with a clock of its own: a call takes `call_seconds` and `watts` meanwhile. Counters
 // move at multiples of `tick`.
@@ -140,21 +140,6 @@ TEST(BusySeconds, AddsWhatIsNotIdle) {
   EXPECT_DOUBLE_EQ(busy.value(), 13.32);
   EXPECT_FALSE(BusySeconds("", 100));
   EXPECT_FALSE(BusySeconds("cpu0 1 2 3 4 5 6 7", 100));
-}
-
-TEST(MeasureIdlePower, IsTheWattsOfAMachineThatWaits) {
-  FakeMachine machine{.call_seconds = 1, .watts = 30};
-  const auto idle = MeasureIdlePower(
-      machine.Meter(), [&] { machine.Call(); }, [&] { return machine.seconds; });
-  ASSERT_TRUE(idle);
-  EXPECT_NEAR(idle->watts, 40, 1e-9);
-  EXPECT_THAT(idle->domains,
-              ElementsAre(Pair("dram-0", DoubleEq(10)), Pair("package-0", DoubleEq(30))));
-  EXPECT_EQ(idle->seconds, 1);
-  // Nothing is known of one that stands still.
-  double seconds = 0;
-  EXPECT_FALSE(MeasureIdlePower(
-      machine.Meter(), [] {}, [&] { return ++seconds; }));
 }
 
 // A tree of the kernel's files in a folder of the test.

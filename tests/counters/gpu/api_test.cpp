@@ -36,8 +36,6 @@ TEST(FailureSentence, SaysTheMatterTheCodeAndTheCure) {
                                                 "NVreg_RestrictProfilingToAdminUsers=0"});
   EXPECT_THAT(FailureSentence(Cupti(40)), HasSubstr("hypervisor"));
   EXPECT_THAT(FailureSentence(Cupti(41)), HasSubstr("confidential"));
-  EXPECT_THAT(FailureSentence(Cupti(45)), HasSubstr("Windows subsystem"));
-  EXPECT_THAT(FailureSentence(Cupti(8)), HasSubstr("enough memory"));
   EXPECT_THAT(FailureSentence(Cupti(39)), HasSubstr("another tool is attached to this process"));
   CudaFailure driver{CudaLibrary::kRuntime, 35, "cudaGetDeviceCount", "cudaErrorInsufficientDriver",
                      ""};
@@ -142,19 +140,9 @@ TEST(NcuCommand, LeavesCachesAndClocksToTheProgram) {
       "--clock-control none --rename-kernels off --metrics a.sum,b.sum --log-file out.csv "
       "--kernel-name regex:gemm.* --launch-skip 3 --launch-count 7 ./app --csv");
   choice = {};
-  choice.whole_names = false;
-  EXPECT_EQ(NcuCommand(choice, {"a.sum"}, {"./app"}).size(), 17U);
+  EXPECT_EQ(NcuCommand(choice, {"a.sum"}, {"./app"}).size(), 19U);
   choice.only_program = true;
   EXPECT_THAT(NcuCommand(choice, {"a.sum"}, {"./app"}), Contains("application-only"));
-}
-
-// After other errors the program may have run: it must not run twice.
-TEST(RefusesWholeNames, IsAnErrorThatNamesTheOption) {
-  EXPECT_TRUE(RefusesWholeNames("==ERROR== unrecognised option '--rename-kernels'\n"));
-  EXPECT_TRUE(
-      RefusesWholeNames("==ERROR== the argument for option '--rename-kernels' is invalid."));
-  EXPECT_FALSE(RefusesWholeNames("==ERROR== No kernels were profiled.\n"));
-  EXPECT_FALSE(RefusesWholeNames("app: my --rename-kernels is off\n"));
 }
 
 TEST(NcuFailureSentence, EachRefusalIsASentenceWithItsCure) {
@@ -167,9 +155,6 @@ TEST(NcuFailureSentence, EachRefusalIsASentenceWithItsCure) {
       {"==ERROR== Cuda driver is not compatible with Nsight Compute", "update the driver"},
       {"==ERROR== Profiling is not supported on this device", "compute capability 7.5"},
       {"==ERROR== Profiling is not supported for this device. MIG", "compute capability 7.5"},
-      {"==ERROR== Metric cannot be collected on a MIG instance", "a GPU without MIG"},
-      {"==ERROR== Failed to save memory for replay: out of memory", "profile a smaller problem"},
-      {"==ERROR== Failed to open/create lock file /tmp/nsight-compute-lock", "set TMPDIR"},
       {"app\n==ERROR== It rained.\nmore", "ncu failed: It rained."},
       {"", "ncu ended with exit code 9"}};
   for (const auto& [said, expected] : cases) {

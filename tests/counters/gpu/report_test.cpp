@@ -157,8 +157,8 @@ TEST(DecodeCounters, ABrokenValueIsUnknownAndOddDramAndTensorInstructionsAreReas
 }
 
 // Every tests/data/cupti_*.json by its name: recordings of a GPU, and published values.
-std::map<std::string, CuptiRecording> Recordings() {
-  std::map<std::string, CuptiRecording> recordings;
+std::map<std::string, fakes::CuptiRecording> Recordings() {
+  std::map<std::string, fakes::CuptiRecording> recordings;
   for (const auto& entry : std::filesystem::directory_iterator(fakes::TestData(""))) {
     const auto name = entry.path().filename().string();
     if (name.rfind("cupti_", 0) != 0) continue;
@@ -167,7 +167,7 @@ std::map<std::string, CuptiRecording> Recordings() {
   return recordings;
 }
 
-void ExpectKnown(const CuptiRecording& recording, const RecordedCall& call,
+void ExpectKnown(const fakes::CuptiRecording& recording, const fakes::RecordedCall& call,
                  JudgedCounters& judged) {
   auto work = Decode(call.values, call.pipes, recording.chip).work;
   if (!call.kernels.empty()) work.launches = static_cast<double>(call.kernels.size());
@@ -180,7 +180,7 @@ void ExpectKnown(const CuptiRecording& recording, const RecordedCall& call,
 
 // A layer: its name says how many FLOPs it has. Winograd executes a quarter of them at the least,
 // tiles of small layers a multiple; more is a wrong weight or a wrong counter.
-void ExpectLikely(const CuptiRecording& recording, const RecordedCall& call) {
+void ExpectLikely(const fakes::CuptiRecording& recording, const fakes::RecordedCall& call) {
   const auto counts = Decode(call.values, call.pipes, recording.chip);
   for (const auto& reason : counts.caveats)
     EXPECT_THAT(reason, testing::Not(HasSubstr("no valid value"))) << call.name;
@@ -300,7 +300,8 @@ TEST(DecodeCounters, VectorInstructionsOnTensorCoresAreCountedWhereTheyCanBe) {
 }
 
 // [1] The counts of each quantity over the known work, in the order of the recording's calls.
-std::map<std::string, std::vector<double>> CountedOverKnown(const CuptiRecording& recording) {
+std::map<std::string, std::vector<double>> CountedOverKnown(
+    const fakes::CuptiRecording& recording) {
   std::map<std::string, std::vector<double>> ratios;
   for (const auto& call : recording.calls) {
     if (!call.expected) continue;

@@ -33,7 +33,6 @@ Launched operator-(const Launched& end, const Launched& begin) {
 
 class RangeProfiler : public dlroof::gpu::CuptiApi {
  public:
-  std::string Version() override { return "130001"; }
   void OpenHost(const std::string&, const dlroof::gpu::CuptiImage&) override {}
   bool AddMetrics(const std::vector<std::string>&) override { return true; }
   dlroof::gpu::CuptiImage Config() override { return dlroof::gpu::CuptiImage(8); }
@@ -98,10 +97,9 @@ class RangeProfiler : public dlroof::gpu::CuptiApi {
 void Change(dlroof::gpu_loader::GpuModule& module) {
   dlroof::gpu::CuptiParts parts{
       .api = std::make_unique<RangeProfiler>(),
-      .known_calls = [](const auto&) { return std::vector<dlroof::gpu::KnownCall>{}; },
-      .now = Seconds};
-  module.sources = {dlroof::gpu::CuptiSourceOf(
-      std::make_shared<dlroof::gpu::CuptiCounter>(std::move(parts)), "")};
+      .known_calls = [](const auto&) { return std::vector<dlroof::gpu::KnownCall>{}; }};
+  module.sources = {
+      dlroof::gpu::CuptiSourceOf(std::make_shared<dlroof::gpu::CuptiCounter>(std::move(parts)))};
   module.clock = [](int) {
     auto clock = dlroof::fakes::OpenFake();
     clock->energy_joules = [] { return std::optional<double>(50 * Seconds()); };

@@ -347,8 +347,7 @@ std::string RefusedWith(const char* key, const nlohmann::json& value) {
   return fakes::RefusalOf([&] { Read(energy); });
 }
 
-TEST(EnergyJson,
-     RoundTripsInARecordReportsThePlaceOfWrongMembersAndIdlePowerOfAGpuIsBesideTheCpus) {
+TEST(EnergyJson, RoundTripsInARecordAndReportsThePlaceOfWrongMembers) {
   Record record{.name = "LSTM/cpu/onednn/bwd/bf16/t1n2i3h4"};
   SplitName(record);
   record.energy = energy::Energy{.joules = 0.75,
@@ -375,18 +374,6 @@ TEST(EnergyJson,
   auto without = Plain();
   without.erase("from");
   EXPECT_THAT(fakes::RefusalOf([&] { Read(without); }), HasSubstr("'from'"));
-  const energy::IdlePower cpu{12, {{"package-0", 12}}, 1, "powercap", "packages"},
-      gpu{70, {{"gpu", 70}}, 2, "nvml", "the GPU's board"};
-  auto both = ToJson(energy::IdlePowers{cpu, gpu});
-  EXPECT_EQ(ToJson(energy::IdlePowers{{}, gpu}), (nlohmann::json{{"gpu", both["gpu"]}}));
-  EXPECT_EQ(both["gpu"]["idle_watts"], 70);
-  both.erase("gpu");
-  EXPECT_EQ(both, (nlohmann::json{{"idle_watts", 12.0},
-                                  {"idle_domains", {{"package-0", 12.0}}},
-                                  {"idle_seconds", 1.0},
-                                  {"from", "powercap"},
-                                  {"covers", "packages"}}));
-  EXPECT_TRUE(ToJson(energy::IdlePowers{}).empty());
 }
 
 struct Reading {
