@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ostream>
+#include <mutex>
 #include <random>
 #include <system_error>
 
@@ -130,6 +130,8 @@ std::optional<fs::path> AbsolutePathIn(const char* variable) {
   return fs::path(text);
 }
 
+constexpr std::string_view kOurFolders = "dlroof.";  // prefix; in 1.x: "dlroof-", without locks
+
 fs::path TemporaryFiles() {
   std::error_code error;
   auto path = fs::temp_directory_path(error);
@@ -137,6 +139,26 @@ fs::path TemporaryFiles() {
   const char* named = std::getenv("TMPDIR");
   throw BadInput("{}: no folder for temporary files: {}; set TMPDIR to a writable folder",
                  named == nullptr ? "TMPDIR" : named, error.message());
+}
+
+// Opens and locks a folder. Returns no descriptor if the folder is not this user's, cannot be
+// opened, or is locked by another process.
+Descriptor LockedFolder(const fs::path& path) {
+  Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts = {};
+  if (fstat(folder.get(), &facts) != 0 || facts.st_uid != geteuid() ||
+      flock(folder.get(), LOCK_EX | LOCK_NB) != 0)
+    return Descriptor();
+  return folder;
+}
+
+// Removes the folders that killed processes left: no process has locked these.
+void RemoveStaleFolders(const fs::path& where) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(where, ignored))
+    if (entry.path().filename().string().starts_with(kOurFolders))
+      if (const auto lock = LockedFolder(entry.path()); lock.get() >= 0)
+        fs::remove_all(entry.path(), ignored);
 }
 
 }  // namespace
@@ -245,10 +267,18 @@ std::optional<fs::path> CacheDirectory() {
 }
 
 TemporaryFolder::TemporaryFolder() {
-  path_ = (TemporaryFiles() / "dlroof.XXXXXX").string();  // mkdtemp replaces the Xs
-  if (mkdtemp(path_.data()) == nullptr)
-    throw BadInput("{}: this temporary folder cannot be made: {}; set TMPDIR to a writable folder",
-                   path_, std::strerror(errno));
+  const auto where = TemporaryFiles();
+  static std::once_flag removed;
+  std::call_once(removed, RemoveStaleFolders, where);
+  do {
+    path_ = (where / kOurFolders).string() + std::string(6, 'X');  // mkdtemp replaces the Xs
+    if (mkdtemp(path_.data()) == nullptr)
+      throw BadInput(
+          "{}: this temporary folder cannot be made: {}; set TMPDIR to a writable folder", path_,
+          std::strerror(errno));
+    lock_ = LockedFolder(path_);
+    // Another process's RemoveStaleFolders may have found the folder before it was locked.
+  } while ((lock_.get() < 0 && errno == EWOULDBLOCK) || !fs::exists(path_));
 }
 
 TemporaryFolder::~TemporaryFolder() {

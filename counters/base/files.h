@@ -88,7 +88,8 @@ std::string ReadFileIfAny(const std::filesystem::path& path);
 // otherwise $HOME/.cache/dlroof. Returns nullopt if neither variable is an absolute path.
 std::optional<std::filesystem::path> CacheDirectory();
 
-// Creates a folder among the system's temporary files. The destructor removes it recursively.
+// Creates a folder among the system's temporary files. The destructor removes it recursively; the
+// first folder of a process also removes those of killed processes.
 class TemporaryFolder {
  public:
   // Throws BadInput if the folder cannot be created.
@@ -101,6 +102,7 @@ class TemporaryFolder {
 
  private:
   std::string path_;
+  Descriptor lock_;  // of the folder, held while this process runs
 };
 
 struct EmbeddedFile {

@@ -1,4 +1,5 @@
 """dlroof run: processes that crash and hang, kill -9, --resume, two interleaved builds."""
+import fcntl
 import filecmp
 import json
 import os
@@ -266,6 +267,18 @@ class TestAnInterruptedRun:
             assert json.loads(Path(path + ".part").read_text())["records"]
         assert run(command + "--resume" + MACHINE).code in (0, 1)
         assert all(json.loads(Path(path).read_text())["records"] and not os.path.exists(path + ".part") for path in written)
+
+
+def test_folders_of_killed_processes_are_removed(tmp_path):
+    stale, living = tmp_path / "dlroof.stale1", tmp_path / "dlroof.alive1"
+    for folder in (stale, living):
+        folder.mkdir()
+        (folder / "file").touch()
+    lock = os.open(living, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    verify(run(ONE + "-o stale.json" + MACHINE, TMPDIR=str(tmp_path)), [exits(0)])
+    os.close(lock)
+    assert os.listdir(tmp_path) == ["dlroof.alive1"]
 
 
 def test_without_a_folder_for_temporary_files_is_bad_input():
