@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <random>
 #include <system_error>
@@ -179,6 +180,16 @@ void ReplaceFile(const fs::path& path, std::string_view text, OnDisk when) {
 
 void LockForWriting(int fd, const std::string& path) {
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return;
+  // Finds the lock's owner, 1234 in "1: FLOCK ADVISORY WRITE 1234 fe:00:5678 0 EOF".
+  struct stat facts = {};
+  std::ifstream locks("/proc/locks");
+  for (std::string line; fstat(fd, &facts) == 0 && std::getline(locks, line);) {
+    const auto inode = line.find(fmt::format(":{} ", facts.st_ino));
+    const auto device = line.rfind(' ', inode), id = line.rfind(' ', device - 1);
+    if (inode != line.npos && line.find("FLOCK") != line.npos)
+      throw BadInput("{}: the process {} is writing it", path,
+                     line.substr(id + 1, device - id - 1));
+  }
   throw BadInput("{}: another process is writing it", path);
 }
 

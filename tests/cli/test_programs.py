@@ -476,5 +476,5 @@ class TestAStoredResult:
     def test_has_one_writer(self):
         with open("kept.json.part", "w") as part:
             fcntl.flock(part, fcntl.LOCK_EX)
-            verify(run(self.QUICK + "^LSTM"), [bad_input, says("kept.json: another process is writing it")])
+            verify(run(self.QUICK + "^LSTM"), [bad_input, says(f"kept.json: the process {os.getpid()} is writing it")])
             os.remove("kept.json.part")

@@ -120,7 +120,7 @@ TEST_F(WriteFileTest, AResultReplacesTheOldOneWhenItIsWhole) {
   {
     PartFile file(At("f"));
     EXPECT_THAT(fakes::RefusalOf([&] { PartFile(At("f")); }),
-                EndsWith("/f: another process is writing it"));
+                EndsWith(fmt::format("/f: the process {} is writing it", getpid())));
     std::ofstream(file.part()) << "new";
     EXPECT_EQ(Read(At("f")), "old");
     file.Replace();
