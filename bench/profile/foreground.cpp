@@ -181,7 +181,8 @@ class ForegroundLoop {
                                       {gathering ? -1 : streams_.ours.get(), POLLIN, 0}}};
       const int ready =
           poll(asked.data(), asked.size(), gathering ? gather_ms_ : std::min(wait, LeftMs()));
-      if (ready == 0 && !gathering && request_.idle && !request_.idle()) Close(true);
+      if (ready == 0 && !gathering && request_.idle && !request_.idle(cpu::WallSeconds() - begin_))
+        Close(true);
       wait = ready == 0 && !gathering ? kTickMs : kMomentMs;
       gathering = asked[2].revents != 0 && ReadPiece() && streams_.room > 0;
       if (asked[1].revents != 0) PassSignals();

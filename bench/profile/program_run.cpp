@@ -320,7 +320,7 @@ int ProfileProgram(const ProfileRequest& request, std::ostream& messages) {
                       .variables = variables,
                       .most_seconds = request.most_seconds,
                       .pipe = request.pipe},
-                     log);
+                     log, machine::StderrIsTerminal() ? &messages : nullptr);
   } catch (const CannotStart& error) {
     Say(messages, "profile: {}", error.what());
     return ExitCodeOf(error);

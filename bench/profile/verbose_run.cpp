@@ -64,6 +64,9 @@ std::size_t PartialBeginning(std::string_view text) {
   return 0;
 }
 
+// [s] Time of the first progress line. The intervals between further lines double to kMaxBetween.
+constexpr double kFirstProgress = 10, kMaxBetween = 300;
+
 // Returns a process's ancestors up to, but without this process, parent first; {} if it has ended.
 std::vector<std::int64_t> AncestorsOf(std::int64_t process) {
   constexpr std::size_t kMax = 100;
@@ -83,7 +86,8 @@ std::vector<std::int64_t> AncestorsOf(std::int64_t process) {
 
 class VerboseProgram {
  public:
-  explicit VerboseProgram(const std::string& log) : log_(log, std::ios::binary | std::ios::trunc) {
+  VerboseProgram(const std::string& log, std::ostream* progress)
+      : log_(log, std::ios::binary | std::ios::trunc), progress_(progress) {
     if (!log_) throw BadInput("{}: {}", log, std::strerror(errno));
   }
 
@@ -92,7 +96,10 @@ class VerboseProgram {
     request.take = [this](std::string_view bytes) {
       return Pass(separators_[process_].Add(bytes));
     };
-    request.idle = [this] { return PassAll(&LogSeparator::Release); };
+    request.idle = [this](double seconds) {
+      ShowProgress(seconds);
+      return PassAll(&LogSeparator::Release);
+    };
     run_.end = RunInForeground(request);
     PassAll(&LogSeparator::End);
     log_.flush();
@@ -137,11 +144,22 @@ class VerboseProgram {
     return WriteToStdout(output.own);
   }
 
+  void ShowProgress(double seconds) {
+    if (progress_ == nullptr || seconds < next_progress_) return;
+    next_progress_ += std::min(next_progress_, kMaxBetween);
+    std::size_t lines = 0;
+    for (const auto& [process, separator] : separators_) lines += separator.lines();
+    *progress_ << fmt::format("dlroof: {:.0f} s, {} lines of oneDNN\n", seconds, lines)
+               << std::flush;
+  }
+
   std::ofstream log_;
+  std::ostream* progress_;
   std::map<std::int64_t, LogSeparator> separators_;  // by process id; 0 if unknown
   std::int64_t process_ = 0;                         // process that wrote the bytes being read
   std::int64_t logged_process_ = 0;                  // process of the log's last lines
   std::set<std::int64_t> named_;                     // processes whose ancestors the log has
+  double next_progress_ = kFirstProgress;
   VerboseRun run_;
 };
 
@@ -264,8 +282,9 @@ VerboseMode VerboseModeOn() {
   return mode;
 }
 
-VerboseRun RunVerbose(const ForegroundRequest& request, const std::string& log) {
-  return VerboseProgram(log).Run(request);
+VerboseRun RunVerbose(const ForegroundRequest& request, const std::string& log,
+                      std::ostream* progress) {
+  return VerboseProgram(log, progress).Run(request);
 }
 
 }  // namespace dlroof::profile

@@ -33,9 +33,9 @@ struct ForegroundRequest {
   // Receives the program's output in order. If it returns false (no reader is left), the program's
   // standard output is closed, as that of a pipe without a reader.
   std::function<bool(std::string_view bytes)> take = {};
-  // Called while the program writes nothing: after 20 ms, then every half second. Returns false
-  // like `take`. May be empty.
-  std::function<bool()> idle = {};
+  // Called with the time since the start [s] while the program writes nothing: after 20 ms, then
+  // every half second. Returns false like `take`. May be empty.
+  std::function<bool(double seconds)> idle = {};
 };
 
 struct ForegroundEnd {
@@ -139,7 +139,9 @@ struct VerboseRun {
 };
 
 // Runs the program of `request`, without calling the request's functions, and writes oneDNN's lines
-// to the file `log` during the run. Throws CannotStart, and BadInput if the log cannot be created.
-VerboseRun RunVerbose(const ForegroundRequest& request, const std::string& log);
+// to the file `log` during the run. `progress` receives progress lines; it may be null. Throws
+// CannotStart, and BadInput if the log cannot be created.
+VerboseRun RunVerbose(const ForegroundRequest& request, const std::string& log,
+                      std::ostream* progress);
 
 }  // namespace dlroof::profile
