@@ -7,7 +7,6 @@
 #include <iostream>
 #include <memory>
 
-#include "baselines/history/history.h"
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "bench/profile/profile.h"
@@ -38,8 +37,6 @@ std::vector<imports::ImportFormat> AllFormats() {
                                              imports::ImportFormats().end());
   formats.push_back({"benchdnn", "output of oneDNN's benchdnn --mode=P",
                      profile::LooksLikeBenchdnnOutput, profile::ImportBenchdnn});
-  formats.push_back({"nsys", "Nsight Systems' SQLite export", history::LooksLikeNsysDatabase,
-                     history::ImportNsysDatabase});
   return formats;
 }
 

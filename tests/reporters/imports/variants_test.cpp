@@ -1,13 +1,10 @@
 #include "tests/reporters/imports/variants.h"
 
-#include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
-#include <sqlite3.h>
 
 #include <nlohmann/json.hpp>
 
-#include "baselines/history/history.h"
 #include "bench/profile/profile.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
@@ -478,47 +475,6 @@ TEST(OneItem, Trace) {
 }
 TEST(OneItem, LogsOfOneDnn) {
   TryLines("onednn", FileText("onednn_verbose/pt_lstm_inf.onednn.log"), 12, {}, ',', LogRecords);
-}
-
-// Imports the database that the statements make.
-Imported FromSql(const std::string& sql) {
-  SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
-  database.exec(sql);
-  sqlite3_int64 size = 0;
-  auto* bytes = sqlite3_serialize(database.getHandle(), "main", &size, 0);
-  const std::string text(reinterpret_cast<char*>(bytes), static_cast<std::size_t>(size));
-  sqlite3_free(bytes);
-  return history::ImportNsysDatabase(text, "r.sqlite");
-}
-
-TEST(OneItem, NsysDatabase) {
-  const std::string sql = R"(CREATE TABLE StringIds (id, value);
-    CREATE TABLE TARGET_INFO_GPU (id, name);
-    CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, "end", demangledName, deviceId);
-    INSERT INTO StringIds VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd');
-    INSERT INTO TARGET_INFO_GPU VALUES (0, 'H100'), (1, 'T4');
-    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 1100, 1, 0), (1200, 1700, 1, 0),
-      (2000, 4000, 2, 0), (5000, 8000, 3, 1), (9000, 9005, 4, 1);)";
-  const std::vector<std::string> columns[] = {
-      {"CUPTI_ACTIVITY_KIND_KERNEL", "start", R"("end")", "demangledName", "deviceId"},
-      {"StringIds", "id", "value"},
-      {"TARGET_INFO_GPU", "id", "name"}};
-  TryItems({"nsys", sql, FromSql, [&](Random& random) {
-              const auto& table = columns[Below(random, 3)];
-              const auto& column = table[1 + Below(random, table.size() - 1)];
-              const auto edit = AnyOf({"DELETE FROM {0} WHERE rowid = {1}",
-                                       "UPDATE {0} SET {2} = {3} WHERE rowid = {1}",
-                                       "INSERT INTO {0} SELECT * FROM {0} WHERE rowid = {1}",
-                                       "ALTER TABLE TARGET_INFO_GPU RENAME TO x"},
-                                      random);
-              return sql + fmt::format(fmt::runtime(edit), table[0], 1 + Below(random, 5), column,
-                                       AnyOf({"NULL", "'abc'", "-1", "1.5", "'7'", "9e99", "x'00'"},
-                                             random));
-            }});
-  EXPECT_THAT(FromSql(sql + "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start);").remarks,
-              testing::Contains(testing::HasSubstr("--cuda-graph-trace=node")));
-  EXPECT_THAT(fakes::RefusalOf([&] { FromSql(sql + "ALTER TABLE StringIds RENAME id TO x"); }),
-              testing::HasSubstr("without the column id of Nsight Systems' table StringIds"));
 }
 
 }  // namespace
