@@ -47,7 +47,6 @@ constexpr ImportFormat kFormats[] = {
      "tables of times: nsys stats, nvbench, rocprof, CUTLASS, Proton, pytest-benchmark, hyperfine, "
      "llama-bench, BenchmarkDotNet",
      LooksLikeToolTable, ImportToolTable},
-    {"perf", "perf stat", LooksLikePerfStat, ImportPerfStat},
     {"trace", "a Chrome trace of PyTorch's or TensorFlow's profiler", LooksLikeTrace, ImportTrace}};
 
 constexpr std::size_t kNamedColumns = 5;
@@ -149,7 +148,6 @@ const std::vector<OtherTool>& OtherTools() {
       {{"| Command |", "Relative |"}, "hyperfine's Markdown", "use --export-json"},
       {{"Name (time in ", "Rounds"}, "pytest-benchmark's table", "use --benchmark-json=x.json"},
       {{"| model ", "t/s |"}, "llama-bench's table", "run it with -o json"},
-      {{"\"counter-value\"", "\"event\""}, "perf stat's JSON", "use -x, instead of -j"},
       {{"Region calls,CTR", "Runtime (RDTSC) [s],TSC"},
        "a table of likwid-mpirun",
        "import that of 'likwid-perfctr -O' in one process"},

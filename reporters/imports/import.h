@@ -112,11 +112,6 @@ Imported ImportBenchmarkTable(const std::string& text, const std::string& where)
 bool LooksLikeToolTable(std::string_view text);
 Imported ImportToolTable(const std::string& text, const std::string& where);
 
-// perf stat's output, as a table or as CSV (-x,): a record per run of a program, with the FLOPs of
-// Intel's fp_arith_inst_retired events if perf counted them.
-bool LooksLikePerfStat(std::string_view text);
-Imported ImportPerfStat(const std::string& text, const std::string& where);
-
 // Assigns the FLOPs computed from Google Benchmark's rates, e.g. the counter "FLOPS", to `pipe`.
 void SetPipeOfRates(const std::string& pipe, std::vector<record::Record>& records);
 

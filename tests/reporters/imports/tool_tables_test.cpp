@@ -241,37 +241,6 @@ TEST(BenchmarkTable, HasMeansErrorsAndCountersInColumns) {
   EXPECT_TRUE(tabular.records[0].work.at(Provenance::kModelled).flops.empty());
 }
 
-TEST(PerfStat, HasTheElapsedTimeAndCountedFlops) {
-  for (const char* text :
-       {"# started on Mon\n\n1250.12,msec,task-clock,1250120000,100.00,0.998,CPUs\n1000000000,ns,"
-        "duration_time:u,1,100.00,,\n64000000,,fp_arith_inst_retired.256b_packed_single,1,1,,\n",
-        "1000000000;ns;duration_time;1;100,00;;\n64000000;;"
-        "fp_arith_inst_retired.256b_packed_single;1;100,00;;\n",
-        "\n Performance counter stats for './a':\n\n     64,000,000      "
-        "fp_arith_inst_retired.256b_packed_single:upp\n\n       1.000000000 seconds time "
-        "elapsed\n",
-        "\n Performance counter stats for './a':\n\n     64.000.000      "
-        "cpu_core/fp_arith_inst_retired.256b_packed_single/ppp   (80,00%)\n\n  1,000000000 +- "
-        "0,001 seconds time elapsed  ( +-  0,10% )\n"}) {
-    const auto records = ReadAny(text).records;
-    ASSERT_EQ(records.size(), 1U);
-    EXPECT_THAT(SecondsOf(records[0]), testing::ElementsAre(1.0));
-    EXPECT_EQ(records[0].work.at(Provenance::kMeasured).flops.at("fp32.vector"), 512e6);
-  }
-  EXPECT_THAT(fakes::RefusalOf([] { ReadAny("# started on Mon\n\n3,,cycles,1,100.00,,\n"); }),
-              HasSubstr("-e duration_time"));
-  const auto two = ReadAny(
-      " Performance counter stats for './a':\n  <not counted>  "
-      "fp_arith_inst_retired.scalar_single\n  8 "
-      "fp_arith_inst_retired.scalar_double\n 1.5 seconds time elapsed\n"
-      " Performance counter stats for './b':\n  8 "
-      "fp_arith_inst_retired.scalar_double\n 2.5 seconds time elapsed\n");
-  ASSERT_EQ(two.records.size(), 2U);
-  EXPECT_TRUE(two.records[0].work.empty());
-  EXPECT_THAT(two.remarks.at(0), HasSubstr("scalar_single' was not counted"));
-  EXPECT_EQ(two.records[1].work.at(Provenance::kMeasured).flops.at("fp64.vector"), 8);
-}
-
 // Tables of Nsight Compute of other locales, sections and counters; likwid-perfctr's with idle
 // threads, several regions and groups.
 
