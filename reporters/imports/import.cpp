@@ -41,8 +41,6 @@ constexpr ImportFormat kFormats[] = {
        return HasAll(text, {R"("benchmarks")", R"("real_time")"});
      },
      ImportGoogleBenchmark},
-    {"gbench-table", "Google Benchmark's CSV or console table", LooksLikeBenchmarkTable,
-     ImportBenchmarkTable},
     {"table",
      "tables of times: nsys stats, nvbench, rocprof, CUTLASS, Proton, pytest-benchmark, hyperfine, "
      "llama-bench, BenchmarkDotNet",
@@ -112,6 +110,7 @@ constexpr std::string_view kNsys =
 constexpr std::string_view kOwnCsv =
     "write its names and times as columns name and seconds, FLOPs and bytes as flops_<pipe> and "
     "bytes_<level>, and import that CSV";
+constexpr std::string_view kBenchmarkJson = "run it with --benchmark_out=x.json";
 constexpr std::string_view kTriton = "a table of Triton's perf_report, which names no unit";
 constexpr std::string_view kRocprof =
     "import that of 'rocprofv3 --kernel-trace --output-format csv'";
@@ -136,6 +135,8 @@ const std::vector<OtherTool>& OtherTools() {
       {{"\"Invocations\"", "\"Metric Name\""},
        "a summary of Nsight Compute",
        "import a table of launches: 'ncu --csv --page raw' without --print-summary"},
+      {{"name,iterations,real_time,cpu_time"}, "Google Benchmark's CSV", kBenchmarkJson},
+      {{"Benchmark ", " CPU   Iterations"}, "Google Benchmark's table", kBenchmarkJson},
       {{"\"benchmarks\"", "\"library_build_type\""},
        "Google Benchmark's JSON without times",
        "run the program without --benchmark_list_tests, and with a filter that selects benchmarks"},

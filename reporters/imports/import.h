@@ -100,10 +100,6 @@ Imported ImportTrace(const std::string& text, const std::string& where);
 // Google Benchmark's JSON: a record per benchmark. Its work is that in dlroof's counters (e.g.
 // "modelled/flops/fp32.vector") or in common rates, e.g. bytes_per_second (google_benchmark.h).
 Imported ImportGoogleBenchmark(const std::string& text, const std::string& where);
-// Google Benchmark's CSV and console table: records as from its JSON. Neither names the library's
-// version, so the work of benchmarks with several threads is unknown.
-bool LooksLikeBenchmarkTable(std::string_view text);
-Imported ImportBenchmarkTable(const std::string& text, const std::string& where);
 
 // Tables of kernels (a record per name, with sums over launches: nsys stats' cuda_gpu_kern_sum and
 // cuda_gpu_trace, rocprof, rocprofv3, Proton) and of benchmarks (a repetition per sample: nvbench's

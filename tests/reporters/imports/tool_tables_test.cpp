@@ -187,60 +187,6 @@ TEST(ToolTables, ABadRowIsLeftOutAlone) {
               HasSubstr("file: /results[0]: expected a time above 0"));
 }
 
-TEST(BenchmarkTable, CsvAndConsoleHaveTheTimesAndRatesOfTheJson) {
-  const char* const texts[] = {
-      "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,label,error_occurred,\"FLOPS\""
-      "\n\"BM_A/real_time\",50,2,1,ms,1048576000,,,5e9\n",
-      "name;iterations;real_time;cpu_time;time_unit;bytes_per_second;FLOPS\n"
-      "BM_A/real_time;50;2,0;1,0;ms;1,048576e9;5e9\n",
-      "Run on (2 X 2596 MHz CPU s)\n-----\nBenchmark   Time   CPU Iterations "
-      "UserCounters...\n-----\n"
-      "BM_A/real_time    2.00 ms    1.00 ms   50 FLOPS=5G/s bytes_per_second=1000Mi/s\n"
-      "the program's own line\n"};
-  for (const auto* text : texts) {
-    const auto records = ReadAny(text).records;
-    ASSERT_EQ(records.size(), 1U) << text;
-    EXPECT_EQ(records[0].name, "BM_A/real_time");
-    EXPECT_THAT(SecondsOf(records[0]), testing::ElementsAre(testing::DoubleEq(2e-3)));
-    const auto& work = records[0].work.at(Provenance::kModelled);
-    EXPECT_NEAR(work.flops.at("fp32.vector"), 1e7, 1);
-    EXPECT_NEAR(work.bytes.at(Level::kDram), 2097152, 1);
-  }
-}
-
-TEST(BenchmarkTable, HasMeansErrorsAndCountersInColumns) {
-  const auto csv = ReadAny(
-      "name,iterations,real_time,cpu_time,time_unit,label,error_occurred,error_message\n"
-      "\"A_mean\",3,9,9,us,7,,\n\"A_median\",3,8,9,us,7,,\n\"A_stddev\",3,1,1,us,7,,\n"
-      "\"A_cv\",3,0.1,0.1,,,,\n\"B\",,,,,,true,\"no GPU\"\n");
-  const auto console = ReadAny(
-      "A_mean      9,0 us    9 us    3\nA_median  8 us  9 us  3\nA_stddev  1 us  1 us  3\n"
-      "A_cv        10 %      9 %     3\nB ERROR OCCURRED: 'no GPU'\n");
-  for (const auto* imported : {&csv, &console}) {
-    ASSERT_EQ(imported->records.size(), 2U);
-    EXPECT_EQ(imported->records[0].reason, "no GPU");
-    EXPECT_EQ(imported->records[1].name, "A");
-    EXPECT_THAT(SecondsOf(imported->records[1]), testing::ElementsAre(testing::DoubleEq(8e-6)));
-  }
-  const auto commas = ReadAny(
-      "name,iterations,real_time,cpu_time,time_unit,FLOPS\n\"A\",1.000,100,5,99,25,us,5e9\n"
-      "\"B\",5,1,5,2,5,us,\n\"D\",5,7,8,us,2,5e9\n");
-  ASSERT_EQ(commas.records.size(), 3U);
-  EXPECT_DOUBLE_EQ(SecondsOf(commas.records[0])[0], 100.5e-6);
-  EXPECT_DOUBLE_EQ(SecondsOf(commas.records[2])[0], 7e-6);
-  EXPECT_THAT(commas.remarks.back(), HasSubstr("LC_ALL=C"));
-  const auto tabular = ReadAny(
-      "-----\nBenchmark             Time       CPU Iterations      FLOPS bytes_per_second\n-----\n"
-      "BM<int, float>     2.00 us   2.00 us         50                    1000Mi/s\n"
-      "B                  2.00 us   2.00 us         50       5G/s         1000Mi/s a label\n");
-  ASSERT_EQ(tabular.records.size(), 2U);
-  EXPECT_EQ(tabular.records[0].name, "BM<int, float>");
-  const auto& work = tabular.records[1].work.at(Provenance::kModelled);
-  EXPECT_NEAR(work.flops.at("fp32.vector"), 1e4, 1);
-  EXPECT_NEAR(work.bytes.at(Level::kDram), 2097.152, 1e-3);
-  EXPECT_TRUE(tabular.records[0].work.at(Provenance::kModelled).flops.empty());
-}
-
 // Tables of Nsight Compute of other locales, sections and counters; likwid-perfctr's with idle
 // threads, several regions and groups.
 

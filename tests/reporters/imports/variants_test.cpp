@@ -406,22 +406,6 @@ TEST(OneItem, GoogleBenchmark) {
   for (const char* name : {"google_benchmark_1.7.1.json", "google_benchmark_1.9.1.json"})
     TryJson(name, record::RepairedJson(FileText(name)).value_or(FileText(name)), "/benchmarks");
 }
-TEST(OneItem, GoogleBenchmarkTables) {
-  TryLines(
-      "gbench csv",
-      "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,"
-      "error_occurred,error_message\n"
-      "\"BM_A\",1000,100.5,99.5,ns,1e9,,,,\n\"BM_B\",2000,200.5,199.5,ns,2e9,,,,\n\"BM_C\",3000,"
-      "300.5,299.5,us,3e9,,,,\n",
-      1);
-  TryLines("gbench console",
-           "Run on (2 X 2000 MHz CPUs)\n-----------------\nBenchmark   Time   CPU   "
-           "Iterations\n-----------------\n"
-           "BM_A        100 ns          99 ns      1000\nBM_B        200 ns         199 ns      "
-           "2000 bytes_per_second=1.5G/s\n"
-           "BM_C        300 us         299 us      3000 FLOPS=2.5G/s\n",
-           4, {}, ' ');
-}
 TEST(OneItem, ToolTables) {
   TryLines("nsys",
            "Time (%),Total Time (ns),Instances,Avg (ns),Name\n62.5,1250000,10,125000.0,\"k<f, "
