@@ -53,7 +53,7 @@ imports::ImportFormat FormatOf(const ImportFlags& flags, const std::string& text
     throw BadInput("{}: {}", flags.file, other->text);
   throw BadInput(
       "{}:1: unknown format; expected one of {} (--format chooses one; csv has columns 'name' and "
-      "'seconds')",
+      "'seconds', FLOPs as flops_<pipe> and bytes as bytes_<level>)",
       flags.file, fmt::join(FormatNames(), ", "));
 }
 

@@ -101,12 +101,9 @@ Imported ImportTrace(const std::string& text, const std::string& where);
 // "modelled/flops/fp32.vector") or in common rates, e.g. bytes_per_second (google_benchmark.h).
 Imported ImportGoogleBenchmark(const std::string& text, const std::string& where);
 
-// Tables of kernels (a record per name, with sums over launches: nsys stats' cuda_gpu_kern_sum and
-// cuda_gpu_trace, rocprof, rocprofv3, Proton) and of benchmarks (a repetition per sample: nvbench's
-// and CUTLASS's CSV, pytest-benchmark, hyperfine, llama-bench, BenchmarkDotNet). Records have FLOPs
-// and bytes only where the program's author states them in the table.
-bool LooksLikeToolTable(std::string_view text);
-Imported ImportToolTable(const std::string& text, const std::string& where);
+// A profile of Proton, Triton's profiler: a record per kernel and GPU, with sums over launches, and
+// with the FLOPs and bytes that the program's author declares.
+Imported ImportProton(const std::string& text, const std::string& where);
 
 // Assigns the FLOPs computed from Google Benchmark's rates, e.g. the counter "FLOPS", to `pipe`.
 void SetPipeOfRates(const std::string& pipe, std::vector<record::Record>& records);
@@ -307,11 +304,7 @@ double RunTime(const std::string& where, double seconds);
 std::string_view FirstOf(std::string_view text);
 bool HasAll(std::string_view text, const std::vector<std::string_view>& words);
 
-inline constexpr std::size_t kLongestLine = 10000;  // [byte] longer ones overflow std::regex
-// Parses a number as printf writes it: with a decimal point or comma, without groups of digits.
-std::optional<double> PrintedNumber(std::string text);
-
-// Parses JSON, also between other lines. If an object has a key twice, as in files edited by hand,
+// Parses JSON, also with NaN. If an object has a key twice, as in files edited by hand,
 // leaves out the second member. Throws BadInput for a text without JSON.
 nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
                                 LeftOut& left_out);

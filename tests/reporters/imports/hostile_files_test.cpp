@@ -430,7 +430,7 @@ TEST(UnknownWords, OfACounterOrAMetric) {
       R"json([{"frame": {"name": "ROOT"}, "metrics": {"count": 0, "time (ns)": 0}, "children": )json"
       R"json([{"frame": {"name": "a"}, "metrics": {"count": 3, "time (ns)": 6000, )json"
       R"json("flops16": 1e9, "flops8": 1e9, "bytes": 1e6}, "children": []}]}])json";
-  TryWords("proton", proton, With<ImportToolTable>, After(proton, {"flops", "\"bytes"}, "\""));
+  TryWords("proton", proton, With<ImportProton>, After(proton, {"flops", "\"bytes"}, "\""));
   const std::string gbench =
       R"({"context": {"library_version": "v1.9.5"}, "benchmarks": [{"name": "a", "run_name": "a", )"
       R"("run_type": "iteration", "iterations": 9, "real_time": 5, "cpu_time": 5, "time_unit": "us", )"

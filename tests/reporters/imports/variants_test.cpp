@@ -406,37 +406,7 @@ TEST(OneItem, GoogleBenchmark) {
   for (const char* name : {"google_benchmark_1.7.1.json", "google_benchmark_1.9.1.json"})
     TryJson(name, record::RepairedJson(FileText(name)).value_or(FileText(name)), "/benchmarks");
 }
-TEST(OneItem, ToolTables) {
-  TryLines("nsys",
-           "Time (%),Total Time (ns),Instances,Avg (ns),Name\n62.5,1250000,10,125000.0,\"k<f, "
-           "1>\"\n30.5,600000,6,100000.0,b\n7.5,1000,1,1000.0,c\n",
-           1);
-  TryLines("nsys trace", "Start (ns),Duration (ns),CorrId,Name\n1,1000,1,a\n9,500,2,b\n19,7,3,c\n",
-           1);
-  TryLines("rocprofv3",
-           "Kernel_Name,Start_Timestamp,End_Timestamp\na,1000,3500\nb,4000,4500\nc,5000,5001\n", 1);
-  TryLines("cutlass",
-           "Problem,Provider,OperationKind,Operation,Status,m,n,k,Bytes,Flops,Runtime,GB/"
-           "s,GFLOPs\n1,CUTLASS,gemm,g1,passed,8,8,8,10,20,0.5,1.5,2\n2,CUTLASS,gemm,g2,passed,8,8,"
-           "16,10,20,0.25,1.5,2\n3,CUTLASS,gemm,g3,passed,8,16,8,10,20,0.125,1.5,2\n",
-           1);
-  TryLines(
-      "nvbench csv",
-      "Benchmark,Device,Device Name,T,Skipped,Samples,GPU Time (sec),GlobalMem BW (bytes/sec)\n"
-      "b,0,H100,I32,No,9,1e-3,1e12\nb,0,H100,I64,No,9,2e-3,1e12\nc,0,H100,I8,No,9,3e-3,1e12\n",
-      1, {0, 1, 2, 3});
-  TryJson(
-      "pytest",
-      R"json({"machine_info": {}, "benchmarks": [{"fullname": "a", "stats": {"median": 0.5, "data": [0.5, 0.6]}}, {"fullname": "b", "stats": {"median": 0.25, "data": [0.25]}}]})json",
-      "/benchmarks");
-  TryJson(
-      "hyperfine",
-      R"json({"results": [{"command": "a", "mean": 0.5, "times": [0.5, 0.6]}, {"command": "b", "mean": 0.25, "times": [0.25]}]})json",
-      "/results");
-  TryJson(
-      "llama",
-      R"json([{"model_filename": "m", "n_prompt": 1, "n_gen": 0, "avg_ns": 500, "samples_ns": [500, 600]}, {"model_filename": "m", "n_prompt": 2, "n_gen": 0, "avg_ns": 900, "samples_ns": [900]}])json",
-      "");
+TEST(OneItem, Proton) {
   TryJson(
       "proton",
       R"json([{"frame": {"name": "ROOT"}, "metrics": {"count": 0, "time (ns)": 0}, "children": [{"frame": {"name": "a"}, "metrics": {"count": 3, "time (ns)": 6000, "flops16": 1e9, "bytes": 1e6}, "children": []}, {"frame": {"name": "b"}, "metrics": {"count": 1, "time (ns)": 500}, "children": []}]}])json",

@@ -13,109 +13,41 @@ namespace {
 
 using testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::IsEmpty, testing::Pair;
 
-// Tables of other tools, as they write them.
+// Profiles of Proton, as it writes them.
 
-std::vector<double> SecondsOf(const record::Record& record) {
-  std::vector<double> seconds;
-  for (const auto& repetition : record.repetitions) seconds.push_back(repetition.seconds);
-  return seconds;
-}
-
-// The quote would hide all brackets from a search in the whole text.
-TEST(ToolTables, DeepJsonIsRefusedAlsoAfterALineWithAQuote) {
+TEST(Proton, DeepJsonIsRefused) {
   constexpr int kLevels = 300000;
-  const auto text =
-      "\"\n{\"results\": [{\"command\": \"a\", \"mean\": 1, \"x\": " + std::string(kLevels, '[') +
-      std::string(kLevels, ']') + "}]}\n";
+  const auto text = "[{\"frame\": {}, \"metrics\": {}, \"children\": " + std::string(kLevels, '[') +
+                    std::string(kLevels, ']') + "}]\n";
   EXPECT_THAT(fakes::RefusalOf([&] { ReadAny(text); }), HasSubstr("more than 200 levels"));
 }
 
-TEST(ToolTables, KernelsAreSummedOverTheirLaunches) {
-  const struct {
-    const char* text;
-    double seconds, launches;
-  } cases[] = {
-      {"Time (%),Total Time (ns),Instances,Avg (ns),Name\n62.5,1250000,10,125000.0,\"void k<f, "
-       "1>(int)\"\n",
-       1.25e-3, 10},
-      {"Start (ns),Duration (ns),CorrId,Name\n1,1000,1,\"void k<f, 1>(int)\"\n9,500,2,\"void k<f, "
-       "1>(int)\"\n9,7,3,[CUDA memcpy Host-to-Device]\n",
-       1.5e-6, 2},
-      {"\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\"\n\"void k<f, 1>(int)\",4,8000,2000\n",
-       8e-6, 4},
-      // A row for each counter of a launch, in nanoseconds since 1970.
-      {"Kernel_Name,Counter_Name,Start_Timestamp,End_Timestamp\n\"void k<f, "
-       "1>(int)\",A,1718000000000001000,1718000000000003500\n\"void k<f, "
-       "1>(int)\",B,1718000000000001000,1718000000000003500\n",
-       2.5e-6, 1},
-      // What nsys stats says first, another table, another unit, an empty line at the end.
-      {"Processing [r.sqlite] with [cuda_gpu_kern_sum.py]...\n\nTime (%),Total Time (us),Num "
-       "Calls,Avg (us),Name\n1,9,1,9,cudaLaunchKernel\n\nTime (%),Total Time (us),Instances,Avg "
-       "(us),Name\n62,1250.5,10,125,\"void k<f, 1>(int)\"\n\n",
-       1.2505e-3, 10},
-      {R"json([{"frame":{"name":"ROOT"},"metrics":{"count":0,"time (ns)":0},"children":[{"frame":
-           {"name":"void k<f, 1>(int)"},"metrics":{"count":3,"time (ns)":6000,"flops16":1e9,
-           "bytes":1e6},"children":[]}]}])json",
-       6e-6, 3},
-      {"Time (%);Total Time (us);Instances;Name\n62,5;1.250,500;10;\"void k<f, 1>(int)\"\n",
-       1.2505e-3, 10}};
-  for (const auto& [text, seconds, launches] : cases) {
-    const auto records = ReadAny(text).records;
-    ASSERT_EQ(records.size(), 1U) << text;
-    EXPECT_EQ(records[0].name, "void k<f, 1>(int)") << text;
-    EXPECT_EQ(records[0].device, "gpu") << text;
-    EXPECT_THAT(SecondsOf(records[0]), testing::ElementsAre(testing::DoubleEq(seconds))) << text;
-    EXPECT_EQ(records[0].work.at(Provenance::kMeasured).launches, launches) << text;
-  }
-  const auto proton = ReadAny(cases[5].text).records;
-  const auto& declared = proton[0].work.at(Provenance::kModelled);
+TEST(Proton, KernelsAreSummedOverTheirLaunchesAndGpusStayApart) {
+  auto records = ReadAny(R"json([{"frame":{"name":"ROOT"},"metrics":{"count":0,"time (ns)":0},
+      "children":[{"frame":{"name":"void k<f, 1>(int)"},"metrics":{"count":3,"time (ns)":6000,
+      "flops16":1e9,"bytes":1e6},"children":[]}]}])json")
+                     .records;
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].name, "void k<f, 1>(int)");
+  EXPECT_EQ(records[0].device, "gpu");
+  EXPECT_DOUBLE_EQ(records[0].repetitions.at(0).seconds, 6e-6);
+  EXPECT_EQ(records[0].work.at(Provenance::kMeasured).launches, 3);
+  const auto& declared = records[0].work.at(Provenance::kModelled);
   EXPECT_EQ(declared.flops.at("fp16.matrix"), 1e9);
   EXPECT_EQ(declared.bytes.at(Level::kDram), 1e6);
-}
-
-TEST(ToolTables, GpusAndOtherParametersStayApart) {
-  const std::pair<const char*, std::vector<std::string>> cases[] = {
-      {"Start (ns),Duration (ns),CorrId,Device,Name\n1,9,1,NVIDIA H100 (0),k\n2,7,2,Tesla T4 "
-       "(1),k\n",
-       {"k/Device=NVIDIA H100 (0)", "k/Device=Tesla T4 (1)"}},
-      {"Agent_Id,Kernel_Name,Start_Timestamp,End_Timestamp\n1,k,10,19\n2,k,10,17\n",
-       {"k/Device=1", "k/Device=2"}},
-      {"Benchmark,Device,Device Name,T,Skipped,GPU Time (sec)\nb,0,H100,F32,No,9e-9\n"
-       "b,1,T4,F32,No,7e-9\n",
-       {"b/T=F32/Device=0 H100", "b/T=F32/Device=1 T4"}},
-      {R"json([{"frame":{"name":"ROOT"},"metrics":{},"children":[{"frame":{"name":"k"},"metrics":
-           {"time (ns)":9,"device_id":"0"}},{"frame":{"name":"k"},"metrics":{"time (ns)":7,
-           "device_id":"1"}}]}])json",
-       {"k/Device=0", "k/Device=1"}},
-      {R"json({"model_filename":"m","n_threads":4,"avg_ns":9}
-{"model_filename":"m","n_threads":8,"avg_ns":7})json",
-       {"m", "m (2)"}},
-      {R"json({"deviceProperties":[{"id":0,"name":"H100"},{"id":1,"name":"Tesla T4"}],"traceEvents":[
-           {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":0.009},
-           {"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":1,"dur":0.007}]})json",
-       {"k/Device=0", "k/Device=1"}}};
-  for (const auto& [text, names] : cases) {
-    const auto records = ReadAny(text).records;
-    ASSERT_EQ(records.size(), 2U) << text;
-    for (std::size_t i = 0; i < 2; ++i) {
-      EXPECT_EQ(records[i].name, names[i]);
-      EXPECT_DOUBLE_EQ(records[i].repetitions.at(0).seconds, i == 0 ? 9e-9 : 7e-9);
-    }
-  }
-  // A T4 has no roofs in the file of an H100.
-  const machine::Machine h100{.device = "gpu", .name = "NVIDIA H100 SXM", .by_threads = {{1, {}}}};
-  std::ostringstream warnings;
-  for (const auto* text : {cases[0].first, cases[2].first, cases[5].first}) {
-    const auto run = ImportedRun(ReadAny(text).records, h100, {}, warnings);
-    EXPECT_EQ(run.records[0].device, "gpu") << text;
-    EXPECT_THAT(run.records[1].device, HasSubstr("T4"));
-  }
+  records = ReadAny(R"json([{"frame":{"name":"ROOT"},"metrics":{},"children":[
+      {"frame":{"name":"k"},"metrics":{"time (ns)":9,"device_id":"0"}},
+      {"frame":{"name":"k"},"metrics":{"time (ns)":7,"device_id":"1"}}]}])json")
+                .records;
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].name, "k/Device=0");
+  EXPECT_DOUBLE_EQ(records[1].repetitions.at(0).seconds, 7e-9);
   const machine::Machine cpu{.device = "cpu", .by_threads = {{1, {}}}};
-  EXPECT_EQ(ImportedRun(ReadAny(cases[1].first).records, cpu, {}, warnings).records[0].device,
-            "gpu");
+  std::ostringstream warnings;
+  EXPECT_EQ(ImportedRun(std::move(records), cpu, {}, warnings).records[0].device, "gpu");
 }
 
-TEST(ToolTables, FlopsOfAnUnknownKindAreUnknownAndSamplesAreRepetitions) {
+TEST(Proton, FlopsOfAnUnknownKindAreUnknownAndABadKernelIsLeftOutAlone) {
   const auto imported = ReadAny(
       R"json([{"frame":{"name":"ROOT"},"metrics":{},"children":[{"frame":{"name":"a"},"metrics":
            {"time (ns)":9,"flops6":1,"bytes":5}},{"frame":{"name":"b"},"metrics":{"time (ns)":7,
@@ -127,64 +59,24 @@ TEST(ToolTables, FlopsOfAnUnknownKindAreUnknownAndSamplesAreRepetitions) {
     EXPECT_DOUBLE_EQ(record.repetitions.at(0).seconds, 9e-9);
   }
   EXPECT_THAT(imported.remarks.at(0), HasSubstr("FLOPs of 'a': 'flops6' is not known"));
-  const struct {
-    const char* text;
-    const char* name;
-    std::vector<double> seconds;
-  } cases[] = {
-      {R"({"results":[{"command":"./a 1","mean":1.3,"times":[1.2,1.4]}]})", "./a 1", {1.2, 1.4}},
-      {R"({"results":[{"command":"./b","mean":9,"times":[1.2,9],"exit_codes":[0,1]}]})",
-       "./b",
-       {1.2}},
-      {R"({"machine_info":{},"benchmarks":[{"fullname":"t.py::f[1]","stats":{"median":2,
-           "data":[1,3]}}]})",
-       "t.py::f[1]",
-       {1, 3}},
-      {"command,mean,stddev,median,user,system\n./a,1.3,0.1,1.25,0,0\n", "./a", {1.25}},
-      {R"(loading
-[{"model_filename":"m.gguf","n_prompt":512,"n_gen":0,"avg_ns":2e9,"samples_ns":[1e9,NaN,3e9]}]
-done)",
-       "m.gguf/512/0",
-       {1, 3}},
-      {R"({"Title":"BenchmarkDotNet","Benchmarks":[{"FullName":"B.M","Statistics":{"Median":5}}]})",
-       "B.M",
-       {5e-9}},
-      {"Device,Device Name,T,Elements,Skipped,Samples,GPU Time (sec),GlobalMem BW (bytes/sec)\n"
-       "0,H100,F32,1024,No,64,2.0e-05,4.0e11\n",
-       "T=F32/Elements=1024",
-       {2e-5}},
-      {"Benchmark,T,Skipped,Samples,CPU Time (sec)\nh,I32,No,10,0.5\n", "h/T=I32", {0.5}},
-      {"Problem,OperationKind,Operation,m,n,k,Runtime\n1,gemm,cutlass_s1688,64,32,16,0.5\n",
-       "cutlass_s1688/64/32/16",
-       {5e-4}}};
-  for (const auto& [text, name, seconds] : cases) {
-    const auto records = ReadAny(text).records;
-    ASSERT_EQ(records.size(), 1U) << text;
-    EXPECT_EQ(records[0].name, name);
-    EXPECT_EQ(SecondsOf(records[0]), seconds) << text;
-  }
-  EXPECT_EQ(ReadAny(cases[6].text).records[0].work.at(Provenance::kModelled).bytes.at(Level::kDram),
-            8e6);
-}
-
-TEST(ToolTables, ABadRowIsLeftOutAlone) {
-  const auto imported =
-      ReadAny("Time (%),Total Time (ns),Instances,Name\n1,x,10,a\n1,0,1,b\n1,1000,1,c\n1,2000,1\n");
-  ASSERT_EQ(imported.records.size(), 1U);
-  EXPECT_EQ(imported.records[0].name, "c");
-  EXPECT_THAT(imported.remarks.at(0),
-              HasSubstr("3 rows, benchmarks or FLOPs are left out; the first: file:2"));
-  EXPECT_THAT(Refusal(ImportToolTable,
-                      "Benchmark,Device,Device Name,Skipped,Skip Reason,GPU Time (sec)\n"
-                      "b,0,H100,Yes,too large,\n"),
-              HasSubstr("x.csv:2: column 1: skipped: too large"));
-  EXPECT_THAT(Refusal(ImportToolTable, R"json([{"children":[{"frame":{"name":"a"},
+  EXPECT_THAT(Refusal(ImportProton, R"json([{"children":[{"frame":{"name":"a"},
       "metrics":{"time (us)":1}}],"metrics":{},"frame":{}}])json"),
               HasSubstr("'time (ns)'"));
-  EXPECT_THAT(fakes::RefusalOf([] { ReadAny("Name,Calls,TotalDurationNs\nHIP_API,1,9\n"); }),
-              HasSubstr("file:2: column 1: 'HIP_API' is no kernel"));
-  EXPECT_THAT(fakes::RefusalOf([] { ReadAny(R"({"results":[{"command":"a","mean":-1}]})"); }),
-              HasSubstr("file: /results[0]: expected a time above 0"));
+}
+
+// Kernels of a GPU that the machine file does not describe have no roofs.
+TEST(ImportedRun, AnotherGpusKernelsHaveNoRoofs) {
+  const auto imported = ReadAny(
+      R"json({"deviceProperties":[{"id":0,"name":"H100"},{"id":1,"name":"Tesla T4"}],"traceEvents":[
+           {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":0.009},
+           {"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":1,"dur":0.007}]})json");
+  const machine::Machine h100{.device = "gpu", .name = "NVIDIA H100 SXM", .by_threads = {{1, {}}}};
+  std::ostringstream warnings;
+  const auto run = ImportedRun(imported.records, h100, {}, warnings);
+  ASSERT_EQ(run.records.size(), 2U);
+  EXPECT_EQ(run.records[0].name, "k/Device=0");
+  EXPECT_EQ(run.records[0].device, "gpu");
+  EXPECT_THAT(run.records[1].device, HasSubstr("T4"));
 }
 
 // Tables of Nsight Compute of other locales, sections and counters; likwid-perfctr's with idle
@@ -316,10 +208,8 @@ TEST(OtherTools, AreAnsweredWithTheirExport) {
     return reason ? reason->text : "";
   };
   EXPECT_THAT(answer("a.ncu-rep", "NVR"), HasSubstr("'ncu --import a.ncu-rep --csv --page raw"));
-  EXPECT_THAT(answer("r.csv", "Intel(R) Advisor Command Line Tool\n"), HasSubstr("Advisor"));
-  EXPECT_THAT(answer("m.log", "MKL_VERBOSE SGEMM(N,N,8,8,8) 2.50ms\n"), HasSubstr("oneMKL"));
   EXPECT_THAT(answer("r.csv", "Time (%),Total Time (ns),Num Calls,Min (ns),Name\n"),
-              HasSubstr("nsys stats --report cuda_gpu_kern_sum"));
+              HasSubstr("dlroof profile --gpu"));
   EXPECT_THAT(answer("r.csv", R"("Invocations","Metric Name")"), HasSubstr("--print-summary"));
   EXPECT_THAT(answer("r.json", R"("benchmarks" "library_build_type")"), HasSubstr("list_tests"));
   EXPECT_THAT(answer("r.md", "# Benchmark Results\n| Samples |\n"), HasSubstr("--json"));
