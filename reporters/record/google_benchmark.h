@@ -139,19 +139,4 @@ std::string ToLabel(const Record& record);
 // Reads the facts of a label of any schema. Throws BadInput (`place` first) for a wrong label.
 void ReadLabel(const std::string& label, const JsonPlace& place, Record& record);
 
-// The repaired JSON of a file of Google Benchmark that was not valid JSON.
-struct BenchmarkLines {
-  std::string json;
-  std::vector<std::string> remarks;  // sentences on what was left out or assumed
-};
-
-// Repairs a file line by line: Google Benchmark writes each member and bracket on its own line, so
-// one bad line leaves the others readable. Escapes backslashes, quotes and control characters in
-// strings; reads numbers with the decimal mark of the program's locale, which the file's numbers
-// show; adds missing commas and brackets; leaves out other invalid values and other lines. Returns
-// nullopt if the text has no list of benchmarks, or is dlroof's own. Throws BadInput ("WHERE:LINE:
-// ...") if the decimal mark cannot be told and a number can be read in two ways.
-std::optional<BenchmarkLines> RepairedBenchmarkLines(std::string_view text,
-                                                     const std::string& where);
-
 }  // namespace dlroof::record
