@@ -1,4 +1,4 @@
-// Reader of Google Benchmark's JSON, versions 1.1 to 1.9: converts its entries to records. dlroof's
+// Reader of Google Benchmark's JSON, versions 1.5 to 1.9: converts its entries to records. dlroof's
 // own run files have the same entries.
 //
 // The entries of a benchmark's repetitions become a record; aggregates and complexity rows beside
@@ -66,14 +66,8 @@ class EntryGroups {
     int announced = 0;  // [1] repetitions that the program ran; 0 if the file does not say
     std::optional<int> threads;
     std::vector<FileEntry> aggregates;
-    bool untyped = false;  // an entry has no "run_type": Google Benchmark before 1.5
   };
   Group& GroupOf(const std::string& name, const FileEntry& read);
-  // In files of versions before 1.5, statistics are entries whose names end in "_mean", "_median",
-  // "_stddev" and then the names of custom statistics, in this order. If the group with index `at`
-  // is a benchmark's mean, returns the benchmark's name, otherwise nullopt.
-  std::optional<std::string> BenchmarkOfMean(std::size_t at) const;
-  void FindStatistics();
   // Gives each benchmark that has aggregates only an entry made of them (EntryOfAggregates).
   void Complete();
   // Converts the work of benchmarks with n threads to that of one call. Programs may sum a counter
