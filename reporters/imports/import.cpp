@@ -49,7 +49,7 @@ constexpr ImportFormat kFormats[] = {
        return HasAll(FirstOf(text), {R"("frame")", R"("metrics")", R"("children")"});
      },
      ImportProton},
-    {"trace", "a Chrome trace of PyTorch's or TensorFlow's profiler", LooksLikeTrace, ImportTrace}};
+    {"trace", "a Chrome trace of PyTorch's profiler", LooksLikeTrace, ImportTrace}};
 
 constexpr std::size_t kNamedColumns = 5;
 

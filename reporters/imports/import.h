@@ -91,7 +91,7 @@ Imported ImportLikwid(const std::string& text, const std::string& where);
 // has several GPUs, each name contains its GPU. A state whose mean is not finite has no time.
 Imported ImportNvbench(const std::string& text, const std::string& where);
 
-// A Chrome trace of PyTorch's profiler (Kineto) or TensorFlow's: a record per operator and input
+// A Chrome trace of PyTorch's profiler (Kineto): a record per operator and input
 // sizes, or per kernel if the trace has kernels of a GPU. The time is the sum of the self times of
 // all calls; FLOPs and bytes are computed from the input sizes.
 bool LooksLikeTrace(std::string_view text);
