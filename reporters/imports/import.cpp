@@ -23,6 +23,16 @@
 namespace dlroof::imports {
 namespace {
 
+// Returns the start of a text, in which words that identify its tool are searched for.
+std::string_view FirstOf(std::string_view text) {
+  constexpr std::size_t kSearched = 1 << 16;  // [byte]
+  return text.substr(0, kSearched);
+}
+
+bool HasAll(std::string_view text, const std::vector<std::string_view>& words) {
+  return std::ranges::all_of(words, [&](auto word) { return text.find(word) != text.npos; });
+}
+
 constexpr ImportFormat kFormats[] = {
     {"csv", "our own: name,seconds,launches,flops_<pipe>,bytes_<level> in base units",
      LooksLikeOwnCsv, ImportOwnCsv},
@@ -406,21 +416,6 @@ void Records::MoveTo(Imported& imported, const std::string& where) {
   imported.records = std::move(records_);
 }
 
-double RunTime(const std::string& where, double seconds) {
-  if (!IsRunTime(seconds))
-    throw BadInput("{}: expected a time above 0, got {:g} s", where, seconds);
-  return seconds;
-}
-
-std::string_view FirstOf(std::string_view text) {
-  constexpr std::size_t kSearched = 1 << 16;  // [byte]
-  return text.substr(0, kSearched);
-}
-
-bool HasAll(std::string_view text, const std::vector<std::string_view>& words) {
-  return std::ranges::all_of(words, [&](auto word) { return text.find(word) != text.npos; });
-}
-
 nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
                                 LeftOut& left_out) {
   using nlohmann::json;
@@ -439,7 +434,8 @@ nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& wher
   };
   RefuseDeepJson(text, where);
   try {  // NaN, as Python writes it, becomes null
-    return json::parse(json::accept(text) ? text : record::RepairedJson(text).value_or(text), check);
+    return json::parse(json::accept(text) ? text : record::RepairedJson(text).value_or(text),
+                       check);
   } catch (const json::exception& error) {
     throw BadInput("{}: not JSON: {}", where, JsonFault(error));
   }

@@ -297,15 +297,8 @@ class Records {
   std::string repeated_;  // first name that two records have
 };
 
-// Returns `seconds` [s]. Throws BadInput ("`where`: ...") if it is no possible time (IsRunTime).
-double RunTime(const std::string& where, double seconds);
-
-// Returns the first 64 KiB of a text, in which words that identify its tool are searched for.
-std::string_view FirstOf(std::string_view text);
-bool HasAll(std::string_view text, const std::vector<std::string_view>& words);
-
-// Parses JSON, also with NaN. If an object has a key twice, as in files edited by hand,
-// leaves out the second member. Throws BadInput for a text without JSON.
+// Parses JSON, also with NaN. If an object has a key twice, as in files edited by hand, leaves out
+// the second member. Throws BadInput for another text.
 nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
                                 LeftOut& left_out);
 

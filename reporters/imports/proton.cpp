@@ -29,8 +29,10 @@ void AddKernel(const JsonReader& frame, Records& records) {
   const bool timed = std::ranges::any_of(keys, [](auto& key) { return key.starts_with("time "); });
   if (!timed || count == 0) return;  // a scope, no kernel
   const auto name = frame.Object("frame").NonEmptyText("name");
-  const double seconds = RunTime(metrics.where(), 1e-9 * metrics.Number("time (ns)"));
-  const json id = metrics.Has("device_id") ? metrics.json().at("device_id") : "";
+  const double seconds = 1e-9 * metrics.Number("time (ns)");
+  if (!IsRunTime(seconds))
+    throw BadInput("{}: expected a time above 0, got {:g} s", metrics.where(), seconds);
+  const json id = metrics.Has("device_id") ? metrics.json().at("device_id") : json("");
   const auto gpu = id.is_string() ? id.get<std::string>() : id.dump();
   Work own;
   std::string unknown;

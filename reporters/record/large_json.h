@@ -150,8 +150,8 @@ JsonSkeleton EachJsonElement(std::istream& in,
                              const std::string& where = "");
 
 // Repairs the text of a JSON element. Replaces NaN and infinity, in any spelling, by null, strings
-// by those with their backslashes escaped, and bytes in strings that are not UTF-8 by e.g. "\\xE4"; removes commas before a
-// closing bracket. Returns nullopt if there is nothing to repair.
+// by those with their backslashes escaped, and bytes in strings that are not UTF-8 by e.g. "\\xE4";
+// removes commas before a closing bracket. Returns nullopt if there is nothing to repair.
 std::optional<std::string> RepairedJson(std::string_view json);
 
 }  // namespace dlroof::record
