@@ -224,8 +224,8 @@ class TraceReader {
     });
   }
 
-  void TakeEvent(const record::JsonObject& json) {
-    const auto event = ReadTraceEvent(json, keep_calls_);
+  void TakeEvent(const record::JsonObject& object) {
+    const auto event = ReadTraceEvent(object, keep_calls_);
     if (!event) return;
     if (event->left_out) return Count(trace_.left_out, event->left_out->text);
     Call call{kSpan, "", event->begin, event->seconds, event->order};
