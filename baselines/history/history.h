@@ -23,10 +23,6 @@ class Database;
 class Transaction;
 }  // namespace SQLite
 
-namespace dlroof::imports {
-struct Imported;
-}
-
 namespace dlroof::history {
 
 // Version of the tables. Files with other versions are refused.
@@ -278,12 +274,5 @@ std::string BisectCommand(std::string_view before, std::string_view after, std::
 
 // Returns lines for a terminal: counts of verdicts, and each benchmark that got worse.
 std::string SummaryOf(const Report& report);
-
-// Returns whether the text begins like a SQLite database, as exports of Nsight Systems do.
-bool LooksLikeNsysDatabase(std::string_view text);
-// Returns one record per kernel and GPU, with the sum of its launches' times. Throws BadInput for a
-// database without kernels and one that SQLite cannot read. Not in reporters/imports: programs with
-// <dlroof/benchmark.h> link that module, and should not link SQLite.
-imports::Imported ImportNsysDatabase(const std::string& text, const std::string& where);
 
 }  // namespace dlroof::history

@@ -7,7 +7,6 @@
 #include <iostream>
 #include <memory>
 
-#include "baselines/history/history.h"
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "bench/profile/profile.h"
@@ -38,8 +37,6 @@ std::vector<imports::ImportFormat> AllFormats() {
                                              imports::ImportFormats().end());
   formats.push_back({"benchdnn", "output of oneDNN's benchdnn --mode=P",
                      profile::LooksLikeBenchdnnOutput, profile::ImportBenchdnn});
-  formats.push_back({"nsys", "Nsight Systems' SQLite export", history::LooksLikeNsysDatabase,
-                     history::ImportNsysDatabase});
   return formats;
 }
 
@@ -56,7 +53,7 @@ imports::ImportFormat FormatOf(const ImportFlags& flags, const std::string& text
     throw BadInput("{}: {}", flags.file, other->text);
   throw BadInput(
       "{}:1: unknown format; expected one of {} (--format chooses one; csv has columns 'name' and "
-      "'seconds')",
+      "'seconds', FLOPs as flops_<pipe> and bytes as bytes_<level>)",
       flags.file, fmt::join(FormatNames(), ", "));
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <ranges>
 #include <regex>
@@ -12,13 +13,25 @@
 #include <utility>
 
 #include "counters/base/error.h"
+#include "counters/base/json_reader.h"
 #include "counters/base/numbers.h"
 #include "counters/base/version.h"
+#include "reporters/record/large_json.h"
 #include "reporters/text/numbers.h"
 #include "reporters/text/text.h"
 
 namespace dlroof::imports {
 namespace {
+
+// Returns the start of a text, in which words that identify its tool are searched for.
+std::string_view FirstOf(std::string_view text) {
+  constexpr std::size_t kSearched = 1 << 16;  // [byte]
+  return text.substr(0, kSearched);
+}
+
+bool HasAll(std::string_view text, const std::vector<std::string_view>& words) {
+  return std::ranges::all_of(words, [&](auto word) { return text.find(word) != text.npos; });
+}
 
 constexpr ImportFormat kFormats[] = {
     {"csv", "our own: name,seconds,launches,flops_<pipe>,bytes_<level> in base units",
@@ -41,14 +54,12 @@ constexpr ImportFormat kFormats[] = {
        return HasAll(text, {R"("benchmarks")", R"("real_time")"});
      },
      ImportGoogleBenchmark},
-    {"gbench-table", "Google Benchmark's CSV or console table", LooksLikeBenchmarkTable,
-     ImportBenchmarkTable},
-    {"table",
-     "tables of times: nsys stats, nvbench, rocprof, CUTLASS, Proton, pytest-benchmark, hyperfine, "
-     "llama-bench, BenchmarkDotNet",
-     LooksLikeToolTable, ImportToolTable},
-    {"perf", "perf stat", LooksLikePerfStat, ImportPerfStat},
-    {"trace", "a Chrome trace of PyTorch's or TensorFlow's profiler", LooksLikeTrace, ImportTrace}};
+    {"proton", "a profile of Proton, Triton's profiler",
+     [](std::string_view text) {
+       return HasAll(FirstOf(text), {R"("frame")", R"("metrics")", R"("children")"});
+     },
+     ImportProton},
+    {"trace", "a Chrome trace of PyTorch's profiler", LooksLikeTrace, ImportTrace}};
 
 constexpr std::size_t kNamedColumns = 5;
 
@@ -110,14 +121,7 @@ struct OtherTool {
 constexpr std::string_view kNsys =
     "it counts neither FLOPs nor bytes: profile with 'dlroof profile --gpu -- COMMAND', or with "
     "ncu and import its --csv";
-constexpr std::string_view kOwnCsv =
-    "write its names and times as columns name and seconds, FLOPs and bytes as flops_<pipe> and "
-    "bytes_<level>, and import that CSV";
-constexpr std::string_view kTriton = "a table of Triton's perf_report, which names no unit";
-constexpr std::string_view kRocprof =
-    "import that of 'rocprofv3 --kernel-trace --output-format csv'";
-constexpr std::string_view kKernels =
-    "import that of 'nsys stats --report cuda_gpu_kern_sum --format csv'";
+constexpr std::string_view kBenchmarkJson = "run it with --benchmark_out=x.json";
 
 const std::vector<OtherTool>& OtherTools() {
   static const std::vector<OtherTool> tools = {
@@ -129,44 +133,29 @@ const std::vector<OtherTool>& OtherTools() {
       {{"==WARNING== No kernels were profiled"},
        "Nsight Compute's output without a kernel",
        "choose kernels that run (--kernel-name, --launch-skip)"},
-      {{}, "a report of Nsight Systems", kNsys, ".nsys-rep"},
-      {{}, "a report of Nsight Systems", kNsys, ".qdrep"},
-      {{"Total Time (", "Min ("}, "a table of Nsight Systems", kKernels},
-      {{"QCount", "Kernel Name"}, "a table of Nsight Systems", kKernels},
-      {{"\"GPU activities\"", "Time(%)"}, "a table of nvprof", kKernels},
       {{"\"Invocations\"", "\"Metric Name\""},
        "a summary of Nsight Compute",
        "import a table of launches: 'ncu --csv --page raw' without --print-summary"},
+      {{}, "a report of Nsight Systems", kNsys, ".nsys-rep"},
+      {{}, "a report of Nsight Systems", kNsys, ".qdrep"},
+      {{"Total Time ("}, "a table of Nsight Systems", kNsys},
+      {{"SQLite format 3", "CUPTI_ACTIVITY"}, "a database of Nsight Systems", kNsys},
+      {{"name,iterations,real_time,cpu_time"}, "Google Benchmark's CSV", kBenchmarkJson},
+      {{"Benchmark ", " CPU   Iterations"}, "Google Benchmark's table", kBenchmarkJson},
       {{"\"benchmarks\"", "\"library_build_type\""},
        "Google Benchmark's JSON without times",
        "run the program without --benchmark_list_tests, and with a filter that selects benchmarks"},
-      {{"CPU Time", "Module", "Function"}, "a report of Intel VTune", kOwnCsv},
-      {{"Intel(R) Advisor"}, "a report of Intel Advisor", kOwnCsv},
-      {{"Function Call Sites and Loops"}, "a report of Intel Advisor", kOwnCsv},
-      {{"rocprofiler-sdk-tool"}, "rocprofv3's JSON", kRocprof},
-      {{"\"Domain\"", "\"Function\""}, "a trace of rocprofv3's calls", kRocprof},
       {{"# Benchmark Results", "Samples"}, "nvbench's Markdown", "run it with --json x.json"},
-      {{"| Command |", "Relative |"}, "hyperfine's Markdown", "use --export-json"},
-      {{"Name (time in ", "Rounds"}, "pytest-benchmark's table", "use --benchmark-json=x.json"},
-      {{"| model ", "t/s |"}, "llama-bench's table", "run it with -o json"},
-      {{"\"counter-value\"", "\"event\""}, "perf stat's JSON", "use -x, instead of -j"},
+      {{"Device Name", "GPU Time ("}, "nvbench's CSV", "run it with --json x.json"},
       {{"Region calls,CTR", "Runtime (RDTSC) [s],TSC"},
        "a table of likwid-mpirun",
        "import that of 'likwid-perfctr -O' in one process"},
-      {{"\"point_estimate\"", "\"confidence_interval\""}, "Criterion's estimates", kOwnCsv},
-      {{"<Catch2TestRun"}, "Catch2's XML", kOwnCsv},
-      {{"benchmark name", "est run time"}, "Catch2's table", kOwnCsv},
-      {{"\"jmhVersion\""}, "JMH's JSON", kOwnCsv},
-      {{"goos:", "ns/op"}, "Go's benchmarks", kOwnCsv},
-      {{"-performance:", "Triton"}, kTriton, kOwnCsv},
-      {{",Triton"}, kTriton, kOwnCsv},
       {{"Self CPU %", "# of Calls"},
        "a table of PyTorch's profiler",
        "import its export_chrome_trace('trace.json')"},
       {{"mkldnn_verbose,"},
        "a log of MKL-DNN 0.x, which has no types and so no work",
        "use oneDNN 1.0 or later"},
-      {{"MKL_VERBOSE "}, "a log of oneMKL", kOwnCsv},
       {{"\"dlroof\"", "\"records\""}, "a run file", "'dlroof report {}' shows it"},
       {{}, "packed by bzip2", "unpack it by 'bzip2 -dk {}' and import that file", ".bz2"},
       {{}, "an archive", "unpack it by 'unzip {}' and import its file", ".zip"}};
@@ -387,6 +376,69 @@ record::RunFile ImportedRun(std::vector<record::Record> records,
         moved, records.size(), machine->by_threads.rbegin()->first);
   run.records = std::move(records);
   return run;
+}
+
+record::Record& Records::Of(std::string name, const Gpu& gpu, bool alone) {
+  if (const int number = alone ? ++seen_[name + '\1' + gpu.id] : 1; number > 1) {
+    if (repeated_.empty()) repeated_ = name;
+    name += fmt::format(" ({})", number);
+  }
+  const auto [known, added] = found_.try_emplace(name + '\1' + gpu.id, records_.size());
+  if (added) {
+    records_.push_back({.name = name, .device = gpu.model});
+    ids_.push_back(gpu.id);
+    AddGpu(gpu);
+  }
+  return records_[known->second];
+}
+
+record::Record& Records::AddKernels(const std::string& name, const Gpu& gpu, double seconds,
+                                    double launches) {
+  auto& record = Of(name, gpu, false);
+  if (record.device.empty()) record.device = "gpu";
+  if (record.repetitions.empty()) record.repetitions.push_back({.seconds = 0, .iterations = 1});
+  record.repetitions[0].seconds += seconds;
+  auto& count = record.work[Provenance::kMeasured].launches;
+  count = count.value_or(0) + launches;
+  return record;
+}
+
+void Records::MoveTo(Imported& imported, const std::string& where) {
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    auto& name = records_[i].name;
+    const auto place = std::min(name.find(kGpuPlace), name.size());
+    name.replace(place, 1, gpus_.size() > 1 && !ids_[i].empty() ? "/Device=" + ids_[i] : "");
+  }
+  std::erase(repeated_, kGpuPlace);
+  if (!repeated_.empty())
+    imported.Say("{0}: '{1}' is there more than once; the others are '{1} (2)' and so on", where,
+                 text::Printable(repeated_));
+  imported.records = std::move(records_);
+}
+
+nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
+                                LeftOut& left_out) {
+  using nlohmann::json;
+  std::vector<std::set<std::string>> keys;  // keys seen in each open object
+  const auto check = [&](int /*depth*/, json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::object_start) keys.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    const bool twice =
+        event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second;
+    if (twice)
+      left_out.Try([&] {
+        throw BadInput("{}: the key '{}' is there twice in one object", where,
+                       text::Printable(parsed.get<std::string>().substr(0, 40)));
+      });
+    return !twice;
+  };
+  RefuseDeepJson(text, where);
+  try {  // NaN, as Python writes it, becomes null
+    return json::parse(json::accept(text) ? text : record::RepairedJson(text).value_or(text),
+                       check);
+  } catch (const json::exception& error) {
+    throw BadInput("{}: not JSON: {}", where, JsonFault(error));
+  }
 }
 
 bool LooksLikeOwnCsv(std::string_view text) {

@@ -91,7 +91,7 @@ Imported ImportLikwid(const std::string& text, const std::string& where);
 // has several GPUs, each name contains its GPU. A state whose mean is not finite has no time.
 Imported ImportNvbench(const std::string& text, const std::string& where);
 
-// A Chrome trace of PyTorch's profiler (Kineto) or TensorFlow's: a record per operator and input
+// A Chrome trace of PyTorch's profiler (Kineto): a record per operator and input
 // sizes, or per kernel if the trace has kernels of a GPU. The time is the sum of the self times of
 // all calls; FLOPs and bytes are computed from the input sizes.
 bool LooksLikeTrace(std::string_view text);
@@ -100,22 +100,10 @@ Imported ImportTrace(const std::string& text, const std::string& where);
 // Google Benchmark's JSON: a record per benchmark. Its work is that in dlroof's counters (e.g.
 // "modelled/flops/fp32.vector") or in common rates, e.g. bytes_per_second (google_benchmark.h).
 Imported ImportGoogleBenchmark(const std::string& text, const std::string& where);
-// Google Benchmark's CSV and console table: records as from its JSON. Neither names the library's
-// version, so the work of benchmarks with several threads is unknown.
-bool LooksLikeBenchmarkTable(std::string_view text);
-Imported ImportBenchmarkTable(const std::string& text, const std::string& where);
 
-// Tables of kernels (a record per name, with sums over launches: nsys stats' cuda_gpu_kern_sum and
-// cuda_gpu_trace, rocprof, rocprofv3, Proton) and of benchmarks (a repetition per sample: nvbench's
-// and CUTLASS's CSV, pytest-benchmark, hyperfine, llama-bench, BenchmarkDotNet). Records have FLOPs
-// and bytes only where the program's author states them in the table.
-bool LooksLikeToolTable(std::string_view text);
-Imported ImportToolTable(const std::string& text, const std::string& where);
-
-// perf stat's output, as a table or as CSV (-x,): a record per run of a program, with the FLOPs of
-// Intel's fp_arith_inst_retired events if perf counted them.
-bool LooksLikePerfStat(std::string_view text);
-Imported ImportPerfStat(const std::string& text, const std::string& where);
+// A profile of Proton, Triton's profiler: a record per kernel and GPU, with sums over launches, and
+// with the FLOPs and bytes that the program's author declares.
+Imported ImportProton(const std::string& text, const std::string& where);
 
 // Assigns the FLOPs computed from Google Benchmark's rates, e.g. the counter "FLOPS", to `pipe`.
 void SetPipeOfRates(const std::string& pipe, std::vector<record::Record>& records);
@@ -309,19 +297,8 @@ class Records {
   std::string repeated_;  // first name that two records have
 };
 
-// Returns `seconds` [s]. Throws BadInput ("`where`: ...") if it is no possible time (IsRunTime).
-double RunTime(const std::string& where, double seconds);
-
-// Returns the first 64 KiB of a text, in which words that identify its tool are searched for.
-std::string_view FirstOf(std::string_view text);
-bool HasAll(std::string_view text, const std::vector<std::string_view>& words);
-
-inline constexpr std::size_t kLongestLine = 10000;  // [byte] longer ones overflow std::regex
-// Parses a number as printf writes it: with a decimal point or comma, without groups of digits.
-std::optional<double> PrintedNumber(std::string text);
-
-// Parses JSON, also between other lines. If an object has a key twice, as in files edited by hand,
-// leaves out the second member. Throws BadInput for a text without JSON.
+// Parses JSON, also with NaN. If an object has a key twice, as in files edited by hand, leaves out
+// the second member. Throws BadInput for another text.
 nlohmann::json ParsedUniqueJson(const std::string& text, const std::string& where,
                                 LeftOut& left_out);
 

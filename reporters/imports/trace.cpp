@@ -25,7 +25,7 @@ struct TraceEvent {
   bool span = false;
   TraceOp op;  // of one call: name, inputs, process
   std::string thread;
-  bool has_thread = false, has_category = false;
+  bool has_thread = false;
   double begin = 0, seconds = 0;     // [s]
   double order = 0;                  // [1] a call's number; its callees' are larger; 0: unknown
   std::string numbers;               // the event's ids, which distinguish calls with the same time
@@ -36,12 +36,12 @@ constexpr double kMicro = 1e-6;
 constexpr double kMaxMicros = 1e18;  // larger times are invalid
 constexpr double kMaxSeconds = 1e5;  // [s] as the range of "seconds" in numbers.h
 
-// Kineto's categories of GPU work: capitalised up to PyTorch 1.11, and "Kernel" in onnxruntime.
+// Kineto's categories of GPU work: capitalised up to PyTorch 1.11.
 constexpr std::string_view kGpuCategories[] = {"kernel", "gpu_memcpy", "gpu_memset",
                                                "Kernel", "Memcpy",     "Memset"};
-// Categories of operators: Kineto's, TensorFlow's ("Op"), onnxruntime's ("Node") and autograd's
-// (""). Events of other categories are spans of the program, or repeat the event of an operator.
-constexpr std::string_view kOperatorCategories[] = {"", "cpu_op", "Operator", "Op", "op", "Node"};
+// Kineto's categories of operators. Events of other categories are spans of the program, or repeat
+// the event of an operator.
+constexpr std::string_view kOperatorCategories[] = {"cpu_op", "Operator"};
 constexpr std::string_view kSpanCategory = "user_annotation";  // Kineto's spans of the host
 
 // All arguments that Kineto is known to write.
@@ -126,7 +126,7 @@ std::optional<TraceEvent> ReadTraceEvent(const record::JsonObject& event, bool k
   TraceEvent read{.span = keep_calls && category == kSpanCategory};
   read.op.on_gpu = std::ranges::count(kGpuCategories, category) > 0;
   if (!read.span && !read.op.on_gpu && std::ranges::count(kOperatorCategories, category) == 0)
-    return left_out(fmt::format("of the category {}", category));
+    return left_out(category.empty() ? "without a category" : "of the category " + category);
   if (!HasMember(event, "dur") || !HasMember(event, "ts"))
     return left_out("without a begin or a duration");
   read.begin = EventSeconds(event, "ts");
@@ -140,66 +140,12 @@ std::optional<TraceEvent> ReadTraceEvent(const record::JsonObject& event, bool k
   read.op.process = ScalarIn(event, "pid");
   read.thread = ScalarIn(event, "tid");
   read.has_thread = HasMember(event, "tid") && HasMember(event, "pid");
-  read.has_category = !category.empty();
   if (const auto args = event.Find("args"); args && args->value.is_object())
     ReadArguments({args->value, event.PlaceOf("args")}, read);
   return read;
 }
 
-// PyTorch's autograd profiler lists its operators' GPU times under this process.
-constexpr std::string_view kAutogradGpu = "CUDA functions";
-
-// Names of TensorFlow's threads that summarise the streams of a GPU's process.
-constexpr std::string_view kSpanThreads[] = {
-    "Steps",          "XLA Modules",          "XLA TraceMe",   "TensorFlow Name Scope",
-    "TensorFlow Ops", "Framework Name Scope", "Framework Ops", "Source code",
-    "Source Code",    "Launch Stats"};
-// A thread that repeats the streams' calls. In a process without streams it alone has the calls.
-constexpr std::string_view kXlaOps = "XLA Ops";
-
 using ThreadId = std::pair<std::string, std::string>;  // process, thread
-
-enum class ThreadKind {
-  kOperators,       // calls on the host, which may contain each other
-  kKernels,         // kernels, copies and fills of a GPU
-  kUnnamedKernels,  // as kKernels, on a thread without a name in a process of named threads
-  kSpans            // TensorFlow's summaries of other threads: steps, modules, scopes
-};
-
-// TensorFlow names a GPU's process after the device, and its threads "Stream #13" or "XLA Modules".
-class ThreadNames {
- public:
-  // Reads a metadata event (phase M), which names a process or thread.
-  void Read(const record::JsonObject& event) {
-    const auto args = event.Find("args");
-    std::string_view name;
-    if (!args || args->value["name"].get(name)) return;
-    const auto what = event.TextOr("name", ""), process = ScalarIn(event, "pid");
-    if (what == "thread_name") threads_[process][ScalarIn(event, "tid")] = name;
-    for (const char* device : {"/device:GPU:", "/device:TPU:"})
-      if (what == "process_name" && name.find(device) != name.npos) gpus_.insert(process);
-  }
-
-  // Returns the kind of a thread. Call it after all events were read: names may follow the calls.
-  ThreadKind KindOf(const ThreadId& thread) const {
-    const auto& [process, number] = thread;
-    if (process == kAutogradGpu) return ThreadKind::kKernels;
-    if (!gpus_.contains(process)) return ThreadKind::kOperators;
-    const auto named = threads_.find(process);
-    if (named == threads_.end()) return ThreadKind::kKernels;
-    const auto name = named->second.find(number);
-    if (name == named->second.end()) return ThreadKind::kUnnamedKernels;
-    const bool streams = std::ranges::any_of(
-        named->second, [](const auto& other) { return other.second.starts_with("Stream"); });
-    const bool spans =
-        std::ranges::count(kSpanThreads, name->second) > 0 || (streams && name->second == kXlaOps);
-    return spans ? ThreadKind::kSpans : ThreadKind::kKernels;
-  }
-
- private:
-  std::set<std::string> gpus_;                                         // processes of GPUs
-  std::map<std::string, std::map<std::string, std::string>> threads_;  // names by process, thread
-};
 
 constexpr std::size_t kSpan = static_cast<std::size_t>(-1);
 constexpr double kMaxOverlap = 2e-6;  // [s] overlap of a stream's kernels due to rounding
@@ -217,19 +163,12 @@ std::string KeyOf(const TraceOp& op) {
   return key + fmt::format("\4{}\4{}", fmt::join(op.types, "\3"), fmt::join(op.values, "\3"));
 }
 
-// Returns whether the text is a JSON array of events (a Chrome trace's "JSON Array Format"), as
-// autograd and onnxruntime write, not an object with "traceEvents".
-bool IsArray(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '[';
-}
-
 class TraceReader {
  public:
   TraceReader(const std::string& where, bool keep_calls) : where_(where), keep_calls_(keep_calls) {}
 
   Trace Read(const std::string& text) {
-    std::istringstream in(IsArray(text) ? "{\"traceEvents\":" + text + "}" : text);
+    std::istringstream in(text);
     const auto skeleton = record::EachJsonElement(
         in, [&](std::string_view key, std::size_t index, std::string_view element) {
           if (key == "traceEvents") Take({&file_, key, index}, element);
@@ -239,14 +178,13 @@ class TraceReader {
       trace_.left_out[fmt::format("that cannot be read ({})", broken_.first)] = broken_.count;
     if (trace_.events == 0) RefuseEmpty();
     if (skeleton.cut) trace_.cut = true;
-    if (without_category_ > 0 && with_category_ > 0)
-      trace_.assumed["without a category are taken as operators"] = without_category_;
     const auto file = nlohmann::json::parse(skeleton.text, nullptr, false);
     for (const auto& event : record::Member(file, "traceEvents"))
       if (!event.is_object()) Count(trace_.left_out, "that are no objects");
     const auto base = record::Member(file, "baseTimeNanoseconds");  // only in newer traces
     if (keep_calls_ && base.is_number()) base_ = 1e-9 * base.get<double>();
-    for (auto& [thread, calls] : threads_) AddTimes(thread, calls);
+    trace_.threads = static_cast<double>(threads_.size());
+    for (auto& [thread, calls] : threads_) AddSelfTimes(calls);
     if (keep_calls_) trace_.begin += base_, trace_.end += base_;
     std::erase_if(trace_.ops, [](const TraceOp& op) { return op.calls == 0; });
     for (auto& op : trace_.ops)
@@ -286,9 +224,8 @@ class TraceReader {
     });
   }
 
-  void TakeEvent(const record::JsonObject& json) {
-    if (json.TextOr("ph", "") == "M") return names_.Read(json);
-    const auto event = ReadTraceEvent(json, keep_calls_);
+  void TakeEvent(const record::JsonObject& object) {
+    const auto event = ReadTraceEvent(object, keep_calls_);
     if (!event) return;
     if (event->left_out) return Count(trace_.left_out, event->left_out->text);
     Call call{kSpan, "", event->begin, event->seconds, event->order};
@@ -310,7 +247,6 @@ class TraceReader {
     for (const auto& argument : event.unknown)
       Count(trace_.assumed,
             fmt::format("have the argument '{}', which is not known", text::Printable(argument)));
-    ++(event.has_category ? with_category_ : without_category_);
     if (!event.op.on_gpu && !event.has_thread)
       Count(trace_.assumed, "without a process or thread are taken as calls of one thread");
     const auto key = KeyOf(event.op) + "\5" + event.op.process;
@@ -325,23 +261,6 @@ class TraceReader {
     const auto [found, is_new] = numbers_.emplace(key, trace_.ops.size());
     if (is_new) trace_.ops.push_back(event.op);
     return found->second;
-  }
-
-  void AddTimes(const ThreadId& thread, std::vector<Call>& calls) {
-    const auto kind = names_.KindOf(thread);
-    const auto count = static_cast<double>(calls.size());
-    if (kind == ThreadKind::kSpans) {
-      trace_.left_out["of steps, modules and scopes, which repeat those of streams,"] += count;
-      return;
-    }
-    ++trace_.threads;
-    if (kind == ThreadKind::kUnnamedKernels)
-      trace_.assumed["on threads of a GPU without a name are taken as kernels"] += count;
-    if (kind != ThreadKind::kOperators) {
-      std::erase_if(calls, [](const Call& call) { return call.op == kSpan; });
-      for (const Call& call : calls) trace_.ops[call.op].on_gpu = true;
-    }
-    AddSelfTimes(calls);
   }
 
   // Subtracts the time of each host call from that of the call that contains it. Kernels contain no
@@ -392,13 +311,11 @@ class TraceReader {
   record::JsonPlace file_{nullptr, where_};
   simdjson::dom::parser parser_;
   Trace trace_;
-  ThreadNames names_;
   std::map<std::string, std::string> gpus_;               // models by number
   std::unordered_map<std::string, std::size_t> numbers_;  // indices of ops, by KeyOf and process
   std::map<ThreadId, std::vector<Call>> threads_;
-  std::unordered_set<std::size_t> seen_;             // hashes of calls
-  double with_category_ = 0, without_category_ = 0;  // [1] events
-  LeftOut broken_;                                   // events that cannot be read
+  std::unordered_set<std::size_t> seen_;  // hashes of calls
+  LeftOut broken_;                        // events that cannot be read
 };
 
 // Returns the name and the input sizes, e.g. "aten::addmm 64 32x64 64x64".
@@ -477,8 +394,7 @@ Trace ReadTrace(const std::string& text, const std::string& where, bool keep_cal
 }
 
 bool LooksLikeTrace(std::string_view text) {
-  return text.find("\"traceEvents\"") != std::string_view::npos ||
-         (IsArray(text) && text.find("\"ph\"") != std::string_view::npos);
+  return text.find("\"traceEvents\"") != std::string_view::npos;
 }
 
 Imported ImportTrace(const std::string& text, const std::string& where) {

@@ -364,7 +364,6 @@ void EntryGroups::Add(const JsonObject& at) {
   if (!read) return;
   const auto name = std::move(read->entry.name);
   Group& group = GroupOf(name, *read);
-  group.untyped = group.untyped || !at.Find("run_type");
   if (!group.threads) group.threads = read->threads;
   if (read->statistic) {
     group.aggregates.push_back(*std::move(read));
@@ -379,47 +378,7 @@ void EntryGroups::Add(const JsonObject& at) {
   group.entries.push_back(std::move(read->entry));
 }
 
-std::optional<std::string> EntryGroups::BenchmarkOfMean(std::size_t at) const {
-  if (at + 1 >= groups_.size()) return std::nullopt;
-  const auto &mean = groups_[at], &next = groups_[at + 1];
-  if (!mean.untyped || mean.entries.size() != 1 || next.entries.size() != 1) return std::nullopt;
-  const auto split = SplitStatistic(mean.name), other = SplitStatistic(next.name);
-  if (!split || !other || split->second != "mean" || split->first != other->first ||
-      (other->second != "median" && other->second != "stddev") ||
-      mean.entries[0].iterations != next.entries[0].iterations)
-    return std::nullopt;
-  const auto known = group_of_.find(std::string(split->first));
-  // Google Benchmark writes no statistics of a single repetition.
-  if (known != group_of_.end() && groups_[known->second].entries.size() < 2) return std::nullopt;
-  return std::string(split->first);
-}
-
-// In a file without "run_type", statistics of one benchmark follow each other and have the same
-// number of iterations.
-void EntryGroups::FindStatistics() {
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const auto name = BenchmarkOfMean(i);
-    if (!name) continue;
-    const auto first = groups_[i].entries[0];
-    for (; i < groups_.size(); ++i) {
-      const auto& each = groups_[i];
-      if (each.entries.size() != 1 || !each.name.starts_with(*name + '_') ||
-          first.iterations != each.entries[0].iterations)
-        break;
-      FileEntry statistic{.entry = each.entries[0]};
-      statistic.statistic = each.name.substr(name->size() + 1);
-      groups_[i].entries.clear();
-      const auto threads = groups_[i].threads;
-      Group& group = GroupOf(*name, {});
-      if (!group.threads) group.threads = threads;
-      group.aggregates.push_back(std::move(statistic));
-    }
-    --i;
-  }
-}
-
 void EntryGroups::Complete() {
-  FindStatistics();
   int means = 0, incomplete = 0;
   for (auto& group : groups_) {
     const bool skipped = std::ranges::any_of(group.entries, &Entry::skipped);

@@ -1,4 +1,4 @@
-// Reader of Google Benchmark's JSON, versions 1.1 to 1.9: converts its entries to records. dlroof's
+// Reader of Google Benchmark's JSON, versions 1.5 to 1.9: converts its entries to records. dlroof's
 // own run files have the same entries.
 //
 // The entries of a benchmark's repetitions become a record; aggregates and complexity rows beside
@@ -66,14 +66,8 @@ class EntryGroups {
     int announced = 0;  // [1] repetitions that the program ran; 0 if the file does not say
     std::optional<int> threads;
     std::vector<FileEntry> aggregates;
-    bool untyped = false;  // an entry has no "run_type": Google Benchmark before 1.5
   };
   Group& GroupOf(const std::string& name, const FileEntry& read);
-  // In files of versions before 1.5, statistics are entries whose names end in "_mean", "_median",
-  // "_stddev" and then the names of custom statistics, in this order. If the group with index `at`
-  // is a benchmark's mean, returns the benchmark's name, otherwise nullopt.
-  std::optional<std::string> BenchmarkOfMean(std::size_t at) const;
-  void FindStatistics();
   // Gives each benchmark that has aggregates only an entry made of them (EntryOfAggregates).
   void Complete();
   // Converts the work of benchmarks with n threads to that of one call. Programs may sum a counter
@@ -138,20 +132,5 @@ std::optional<GpuSample> GpuSampleFromCounters(const std::map<std::string, doubl
 std::string ToLabel(const Record& record);
 // Reads the facts of a label of any schema. Throws BadInput (`place` first) for a wrong label.
 void ReadLabel(const std::string& label, const JsonPlace& place, Record& record);
-
-// The repaired JSON of a file of Google Benchmark that was not valid JSON.
-struct BenchmarkLines {
-  std::string json;
-  std::vector<std::string> remarks;  // sentences on what was left out or assumed
-};
-
-// Repairs a file line by line: Google Benchmark writes each member and bracket on its own line, so
-// one bad line leaves the others readable. Escapes backslashes, quotes and control characters in
-// strings; reads numbers with the decimal mark of the program's locale, which the file's numbers
-// show; adds missing commas and brackets; leaves out other invalid values and other lines. Returns
-// nullopt if the text has no list of benchmarks, or is dlroof's own. Throws BadInput ("WHERE:LINE:
-// ...") if the decimal mark cannot be told and a number can be read in two ways.
-std::optional<BenchmarkLines> RepairedBenchmarkLines(std::string_view text,
-                                                     const std::string& where);
 
 }  // namespace dlroof::record

@@ -235,6 +235,20 @@ bool IsEscaped(std::string_view text) {
   return true;
 }
 
+// Returns the JSON string for `text`, which stood between quotes in a file. If it has an invalid
+// escape or a control character, its writer escaped nothing, so its backslashes are escaped too.
+std::string QuotedJson(std::string_view text) {
+  if (IsEscaped(text)) return fmt::format("\"{}\"", text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20)
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    else
+      quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
+  }
+  return quoted + '"';
+}
+
 // Appends the repaired string whose opening quote is at `at`. Returns the offset after the string.
 std::size_t AppendString(std::string_view json, std::size_t at, std::string& repaired) {
   std::size_t end = at + 1;
@@ -336,18 +350,6 @@ JsonSkeleton EachJsonElement(
     const std::function<void(std::string_view, std::size_t, std::string_view)>& element,
     const std::string& where) {
   return ElementScanner(in, element, where).Run();
-}
-
-std::string QuotedJson(std::string_view text) {
-  if (IsEscaped(text)) return fmt::format("\"{}\"", text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20)
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
-  }
-  return quoted + '"';
 }
 
 std::optional<std::string> RepairedJson(std::string_view json) {

@@ -149,13 +149,9 @@ JsonSkeleton EachJsonElement(std::istream& in,
                                                       std::string_view text)>& element,
                              const std::string& where = "");
 
-// Returns the JSON string for `text`, which stood between quotes in a file. If it has an invalid
-// escape or a control character, its writer escaped nothing, so its backslashes are escaped too.
-std::string QuotedJson(std::string_view text);
-
 // Repairs the text of a JSON element. Replaces NaN and infinity, in any spelling, by null, strings
-// by QuotedJson's, and bytes in strings that are not UTF-8 by e.g. "\\xE4"; removes commas before a
-// closing bracket. Returns nullopt if there is nothing to repair.
+// by those with their backslashes escaped, and bytes in strings that are not UTF-8 by e.g. "\\xE4";
+// removes commas before a closing bracket. Returns nullopt if there is nothing to repair.
 std::optional<std::string> RepairedJson(std::string_view json);
 
 }  // namespace dlroof::record

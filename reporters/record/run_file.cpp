@@ -81,9 +81,7 @@ struct NoJson {
 // only at the end of the file. Errors in the array that is not used are ignored.
 class RunFileReader {
  public:
-  // With `repaired`, an entry of "benchmarks" that is not JSON is left out; else it is an error.
-  RunFileReader(const std::string& where, BenchmarkItems* items, bool repaired = false)
-      : where_(where), items_(items), repaired_(repaired) {}
+  RunFileReader(const std::string& where, BenchmarkItems* items) : where_(where), items_(items) {}
 
   RunFile Read(std::istream& in, std::ostream& warnings) {
     const auto skeleton = EachJsonElement(
@@ -141,8 +139,10 @@ class RunFileReader {
     }
     if (element.error()) {
       const auto fault = place.Text() + ": " + error_message(element.error());
-      if (repaired_ && key == "benchmarks") return LeaveOut(fault);
-      throw NoJson{fault};
+      if (key != "benchmarks") throw NoJson{fault};
+      auto& first = errors_.at(key);
+      if (!first || place.index == 0) first = std::make_exception_ptr(NoJson{fault});
+      return LeaveOut(fault);
     }
     const auto known = errors_.find(key);
     if (known == errors_.end()) return;
@@ -230,7 +230,6 @@ class RunFileReader {
 
   const std::string& where_;
   BenchmarkItems* const items_;
-  const bool repaired_;
   std::size_t long_bytes_ = 0;  // [byte] sum of the elements longer than kShortBytes
   DroppedNumbers dropped_;
   const JsonPlace file_{nullptr, where_, std::nullopt, &dropped_};
@@ -254,17 +253,6 @@ std::string SyntaxError(std::istream& in, const std::string& otherwise) {
     return in.eof() ? "cut off before the first complete record" : JsonFault(error);
   }
   return otherwise;
-}
-
-// Reads the repaired text `lines`. If it is not JSON either, throws BadInput with `fault`.
-RunFile ReadRepaired(std::istream& lines, const std::string& where, const std::string& fault,
-                     std::ostream& warnings, BenchmarkItems* items) {
-  try {
-    return RunFileReader(where, items, true).Read(lines, warnings);
-  } catch (const NoJson&) {
-  } catch (const json::exception&) {
-  }
-  throw BadInput("{}: not JSON: {}", where, fault);
 }
 
 RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings,
@@ -292,17 +280,16 @@ RunFile Read(std::istream& in, const std::string& where, std::ostream& warnings,
   in.clear();
   std::string text;
   if (in.seekg(0)) text.assign(std::istreambuf_iterator<char>(in), {});
-  if (const auto repaired = RepairedBenchmarkLines(text, where)) {
-    std::istringstream lines(repaired->json);
-    auto run = ReadRepaired(lines, where, fault, warnings, items);
-    warnings << fmt::format("{}: not JSON as its program wrote it ({})\n", where,
-                            text::Printable(fault));
-    for (const auto& remark : repaired->remarks)
-      warnings << fmt::format("{}: {}\n", where, text::Printable(remark));
-    return run;
+  const auto first = text.find_first_not_of(" \t\r\n"), begin = text.find("\n{");
+  const bool begins = first == text.npos || text[first] == '{';
+  if (!begins && begin != text.npos) {  // the program printed lines before its JSON
+    warnings << fmt::format("{}: lines before its JSON are left out\n", where);
+    std::istringstream rest(text.substr(begin + 1));
+    return Read(rest, where, warnings, items);
   }
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first != text.npos && text[first] != '{') throw BadInput("{}: not JSON, {}", where, kImport);
+  if (!begins) throw BadInput("{}: not JSON, {}", where, kImport);
+  if (text.find("\"benchmarks\"") != text.npos && text.find("\"dlroof\"") == text.npos)
+    fault += "; a benchmark writes JSON without its other output by LC_ALL=C, --benchmark_out=FILE";
   throw BadInput("{}: not JSON: {}", where, fault);
 }
 

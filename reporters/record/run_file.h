@@ -37,10 +37,6 @@ std::string BareName(const std::string& name);
 // Returns the name under which Google Benchmark lists a benchmark of dlroof's own programs.
 std::string ListedName(const std::string& bare, bool manual_time);
 
-// Splits e.g. "BM_A/8_median" into the benchmark's name and the statistic, else returns nullopt.
-// For files of Google Benchmark before 1.5; later files have "run_name".
-std::optional<std::pair<std::string_view, std::string_view>> SplitStatistic(std::string_view name);
-
 // Returns the member `key`, or JSON null if `json` is no object or has no such member. Member and
 // Text read contexts, which other programs may write: a wrong type counts as missing.
 inline const nlohmann::json& Member(const nlohmann::json& json, const char* key) {

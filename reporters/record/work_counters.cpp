@@ -236,12 +236,6 @@ std::string ListedName(const std::string& bare, bool manual_time) {
   return bare + (manual_time ? "/manual_time" : "/real_time");
 }
 
-std::optional<std::pair<std::string_view, std::string_view>> SplitStatistic(std::string_view name) {
-  const auto cut = name.rfind('_');
-  if (cut == std::string_view::npos || cut == 0 || cut + 1 == name.size()) return std::nullopt;
-  return std::pair(name.substr(0, cut), name.substr(cut + 1));
-}
-
 KernelRecordName KernelNameOf(const Record& record) {
   const std::string_view name = record.name;
   // In a kernel's own name a slash can only be within template arguments or parameters.

@@ -149,7 +149,7 @@ std::string Unpack(std::string_view packed, const std::string& where,
                    std::size_t most_bytes = kMaxUnpacked);
 
 // Returns the text of a file's bytes in UTF-8 (WithoutByteOrder): unpacks packed bytes, and removes
-// colours and the prefixes that e.g. a container's log has before each line.
+// colours.
 std::string PlainText(std::string bytes, const std::string& where);
 
 // Returns the PlainText of a file, whatever its name. Throws BadInput as ReadFile and Unpack do.

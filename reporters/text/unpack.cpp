@@ -7,7 +7,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <regex>
 
 #include "counters/base/error.h"
 #include "counters/base/files.h"
@@ -108,33 +107,6 @@ const Packing* PackingOf(std::string_view bytes) {
   return FindIf(kPackings, [&](const auto& packing) { return bytes.starts_with(packing.magic); });
 }
 
-// Returns a line without the prefix that docker, Kubernetes, journald, GitHub or MPI wrote before
-// it, or nullopt for a line without such a prefix.
-std::optional<std::string> WithoutPrefix(std::string_view line) {
-  static const std::regex prefix(
-      R"(^(?:(?:[^\t]*\t[^\t]*\t)?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) (?:std(?:out|err) [FP] )?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ \S+: |\[pod/[^\]]*\] |[\w.-]+ +\| |\[\d+,\d+\]<std(?:out|err)>:|\d+: ))");
-  constexpr std::size_t kMaxPrefix = 1000;  // [byte] a limit, because std::regex recurses
-  std::cmatch found;
-  const auto begin = line.substr(0, kMaxPrefix);
-  if (!std::regex_search(begin.begin(), begin.end(), found, prefix)) return std::nullopt;
-  const bool part = found.str().ends_with(" P ");
-  return std::string(line.substr(static_cast<std::size_t>(found.length()))) + (part ? "" : "\n");
-}
-
-// Removes the prefixes of a log's lines, unless one of its first kTried lines has no prefix.
-std::string WithoutLogPrefixes(std::string text) {
-  constexpr int kTried = 20;
-  std::string plain;
-  std::string_view left = text;
-  for (int number = 0; !left.empty(); ++number) {
-    const auto line = TakeLine(left);
-    auto own = WithoutPrefix(line);
-    if (!own && number < kTried && !line.empty()) return text;
-    plain += own.value_or(std::string(line) + '\n');
-  }
-  return plain;
-}
-
 }  // namespace
 
 bool IsPacked(std::string_view bytes) { return PackingOf(bytes) != nullptr; }
@@ -173,9 +145,7 @@ std::string Unpack(std::string_view packed, const std::string& where, std::size_
 
 std::string PlainText(std::string bytes, const std::string& where) {
   auto text = WithoutByteOrder(IsPacked(bytes) ? Unpack(bytes, where) : std::move(bytes));
-  if (text.find('\0') != text.npos) return text;
-  if (text.find('\x1b') != text.npos) text = WithoutEscapes(text);
-  return WithoutLogPrefixes(std::move(text));
+  return text.find('\x1b') == text.npos ? text : WithoutEscapes(text);
 }
 
 std::string ReadUnpacked(const std::string& path, std::string_view expected) {

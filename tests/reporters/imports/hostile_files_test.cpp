@@ -425,16 +425,12 @@ TEST(UnknownWords, OfAnOperatorOfPyTorch) {
   });
 }
 
-TEST(UnknownWords, OfAnEventACounterOrAMetric) {
-  const std::string perf =
-      "# started on Mon\n\n1000000000,ns,duration_time,1,100.00,,\n64000000,,"
-      "fp_arith_inst_retired.256b_packed_single,1,100.00,,\n";
-  TryWords("perf stat", perf, With<ImportPerfStat>, After(perf, {"fp_arith", "single"}, ","));
+TEST(UnknownWords, OfACounterOrAMetric) {
   const std::string proton =
       R"json([{"frame": {"name": "ROOT"}, "metrics": {"count": 0, "time (ns)": 0}, "children": )json"
       R"json([{"frame": {"name": "a"}, "metrics": {"count": 3, "time (ns)": 6000, )json"
       R"json("flops16": 1e9, "flops8": 1e9, "bytes": 1e6}, "children": []}]}])json";
-  TryWords("proton", proton, With<ImportToolTable>, After(proton, {"flops", "\"bytes"}, "\""));
+  TryWords("proton", proton, With<ImportProton>, After(proton, {"flops", "\"bytes"}, "\""));
   const std::string gbench =
       R"({"context": {"library_version": "v1.9.5"}, "benchmarks": [{"name": "a", "run_name": "a", )"
       R"("run_type": "iteration", "iterations": 9, "real_time": 5, "cpu_time": 5, "time_unit": "us", )"

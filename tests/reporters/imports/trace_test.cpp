@@ -16,6 +16,8 @@ using testing::Contains, testing::ElementsAre, testing::HasSubstr, testing::Not,
 
 std::string Event(const std::string& rest) { return "{\"ph\": \"X\", " + rest + "}"; }
 
+std::string Operator(const std::string& rest) { return Event("\"cat\": \"cpu_op\", " + rest); }
+
 std::string TraceOf(const std::vector<std::string>& events) {
   return fmt::format("{{\"traceEvents\": [{}]}}", fmt::join(events, ", "));
 }
@@ -92,11 +94,11 @@ TEST(ImportTrace, ReadsAProfileOfPyTorch) {
 
 TEST(ImportTrace, TheTimeOfACallExcludesTheCallsWithinItAndOfAGpuHasItsKernels) {
   auto imported = ImportTrace(
-      TraceOf({Event(R"("name": "b", "ts": 2, "dur": 3, "tid": 1)"),
-               Event(R"("name": "a", "ts": 0, "dur": 10, "tid": 1)"),
-               Event(R"("name": "b", "ts": 6, "dur": 2, "tid": 1)"),
-               Event(R"("name": "c", "ts": 3, "dur": 1, "tid": 1)"),
-               Event(R"("name": "b", "ts": 0, "dur": 9, "tid": "other")"),
+      TraceOf({Operator(R"("name": "b", "ts": 2, "dur": 3, "tid": 1)"),
+               Operator(R"("name": "a", "ts": 0, "dur": 10, "tid": 1)"),
+               Operator(R"("name": "b", "ts": 6, "dur": 2, "tid": 1)"),
+               Operator(R"("name": "c", "ts": 3, "dur": 1, "tid": 1)"),
+               Operator(R"("name": "b", "ts": "0", "dur": 9, "tid": "other")"),
                Event(R"("name": "step", "cat": "user_annotation", "ts": 0, "dur": 99)")}),
       "t.json");
   EXPECT_NEAR(Named(imported, "a").repetitions[0].seconds, 5e-6, 1e-15);
@@ -108,27 +110,11 @@ TEST(ImportTrace, TheTimeOfACallExcludesTheCallsWithinItAndOfAGpuHasItsKernels) 
   imported = ImportTrace(
       TraceOf({Event(R"("name": "aten::mm", "cat": "cpu_op", "ts": 0, "dur": 10)"),
                Event(R"("name": "sgemm", "cat": "kernel", "ts": 5, "dur": 40, "tid": 7)"),
-               Event(R"("name": "Memcpy", "cat": "gpu_memcpy", "ts": 50, "dur": 4, "tid": 7)"),
-               R"({"ph": "M", "name": "process_name", "pid": 3,
-                   "args": {"name": "/device:TPU:0"}})",
-               Event(R"("name": "relu_kernel", "pid": 3, "ts": 60, "dur": 2)")}),
+               Event(R"("name": "Memcpy", "cat": "gpu_memcpy", "ts": 50, "dur": 4, "tid": 7)")}),
       "t.json");
-  ASSERT_EQ(imported.records.size(), 3U);
+  ASSERT_EQ(imported.records.size(), 2U);
   EXPECT_EQ(imported.records[0].name, "sgemm");
-  EXPECT_EQ(imported.records[2].name, "relu_kernel");
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("1 operators of the host, 1e-05 s")));
-}
-
-TEST(ImportTrace, ReadsBareArraysAlsoIfTheyAreCutOff) {
-  const std::string array =
-      R"([{"name": "add", "ph": "X", "ts": "1.5", "dur": 4, "tid": 1, "pid": "CPU functions", "args": {}},
-          {"name": "conv_kernel_time", "cat": "Node", "ph": "X", "ts": 9, "dur": 3, "tid": 1, "pid": 7})";
-  for (const auto& text : {array + "]", array, array + R"(, {"name": "x)"}) {
-    ASSERT_TRUE(LooksLikeTrace(text));
-    const auto imported = ImportTrace(text, "t.json");
-    ASSERT_EQ(imported.records.size(), 2U) << text;
-    EXPECT_NEAR(imported.records[0].repetitions.at(0).seconds, 4e-6, 1e-12);
-  }
 }
 
 // Names of the records and their times [us], the longest first.
@@ -139,21 +125,15 @@ std::vector<std::pair<std::string, double>> Times(const Imported& imported) {
   return times;
 }
 
-TEST(ImportTrace, OfTensorFlowHasStreamsOfPyTorch2021CallsThatAreNestedByTheirNumbers) {
-  auto imported = FromFile("import_tensorflow.json");
-  EXPECT_THAT(Times(imported),
-              ElementsAre(Pair("fusion_3", 550), Pair("ampere_sgemm_128x64_nn", 400.25),
-                          Pair("MemcpyH2D", 60.5)));
-  EXPECT_THAT(imported.remarks, Contains(HasSubstr("4 events of steps, modules and scopes")));
-  EXPECT_THAT(imported.remarks, Contains(HasSubstr("2 operators of the host")));
+TEST(ImportTrace, OfPyTorch2021HasCallsThatAreNestedByTheirNumbers) {
   // PyTorch up to 1.11 writes callees before callers, with times in whole microseconds.
-  imported = FromFile("import_kineto_2021.json");
+  const auto imported = FromFile("import_kineto_2021.json");
   ASSERT_EQ(imported.records.size(), 2U);
   EXPECT_THAT(Times(imported),
               UnorderedElementsAre(Pair("volta_sgemm_128x32_nt", 3), Pair(HasSubstr("Add"), 3)));
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("9 operators of the host")));
   const auto call = [](const char* name, int id) {
-    return Event(fmt::format(
+    return Operator(fmt::format(
         R"("name": "{}", "ts": 5, "dur": 8, "tid": 1, "pid": 1, "args": {{"External id": {}}})",
         name, id));
   };
@@ -164,7 +144,7 @@ TEST(ImportTrace, OfTensorFlowHasStreamsOfPyTorch2021CallsThatAreNestedByTheirNu
 TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemarkAndRefusesWithThePlace) {
   const auto a = Event(R"("name": "a", "cat": "kernel", "ts": 5, "dur": 8, "tid": 1)");
   const auto later = Event(R"("name": "a", "cat": "kernel", "ts": 15, "dur": 8, "tid": 1)");
-  const auto host = Event(R"("name": "b", "ts": 1, "dur": 1, "pid": 1, "tid": 1)");
+  const auto other = Event(R"("name": "b", "ts": 1, "dur": 1, "pid": 1, "tid": 1)");
   const auto cut = TraceOf({a, "{}"});
   const std::pair<std::string, const char*> rows[] = {
       {TraceOf({a, R"({"ph": "X", "name": "b", "ts": 1})"}), "1 events without a begin or a dura"},
@@ -172,9 +152,9 @@ TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemarkAndRefusesWithThePlace) {
       {TraceOf({a, Event(R"("name": "b", "cat": "kernel", "ts": 7, "dur": 8, "tid": 1)")}),
        "1 events of a stream begin before"},
       {TraceOf({a, later, a}), "1 events that are there twice are left out"},
-      {TraceOf({host, Event(R"("name": "a", "ts": 0, "dur": 1, "cat": "cpu_op", "pid": 1)")}),
+      {TraceOf({Operator(R"("name": "a", "ts": 0, "dur": 1, "pid": 1)")}),
        "1 events without a process or thread"},
-      {TraceOf({host, a}), "1 events without a category"},
+      {TraceOf({other, a}), "1 events without a category are left out"},
       {TraceOf({a, "7"}), "1 events that are no objects"},
       {cut.substr(0, cut.size() - 2), "the file is cut off"}};
   for (const auto& [text, remark] : rows) {
@@ -186,12 +166,12 @@ TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemarkAndRefusesWithThePlace) {
     return fakes::RefusalOf([&] { ImportTrace(text, "t.json"); });
   };
   EXPECT_THAT(refusal(TraceOf({})), HasSubstr("t.json: 'traceEvents': no complete event"));
-  EXPECT_THAT(refusal(TraceOf({Event(R"("name": "a", "ts": 0, "dur": -1)")})),
+  EXPECT_THAT(refusal(TraceOf({Operator(R"("name": "a", "ts": 0, "dur": -1)")})),
               HasSubstr("t.json: traceEvents[0]: 'dur': expected microseconds"));
-  EXPECT_THAT(refusal(TraceOf({Event(R"("name": "a", "ts": "now", "dur": 1)")})),
+  EXPECT_THAT(refusal(TraceOf({Operator(R"("name": "a", "ts": "now", "dur": 1)")})),
               HasSubstr("traceEvents[0]: 'ts'"));
-  EXPECT_THAT(refusal(TraceOf({Event(R"("ts": 0, "dur": 1)")})), HasSubstr("'name'"));
-  EXPECT_THAT(refusal(TraceOf({Event(R"("name": "a", "ts": 0, "dur": 0)")})),
+  EXPECT_THAT(refusal(TraceOf({Operator(R"("ts": 0, "dur": 1)")})), HasSubstr("'name'"));
+  EXPECT_THAT(refusal(TraceOf({Operator(R"("name": "a", "ts": 0, "dur": 0)")})),
               HasSubstr("1 with a duration of 0"));
 }
 

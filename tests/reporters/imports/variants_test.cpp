@@ -1,13 +1,10 @@
 #include "tests/reporters/imports/variants.h"
 
-#include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
-#include <sqlite3.h>
 
 #include <nlohmann/json.hpp>
 
-#include "baselines/history/history.h"
 #include "bench/profile/profile.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
@@ -409,59 +406,7 @@ TEST(OneItem, GoogleBenchmark) {
   for (const char* name : {"google_benchmark_1.7.1.json", "google_benchmark_1.9.1.json"})
     TryJson(name, record::RepairedJson(FileText(name)).value_or(FileText(name)), "/benchmarks");
 }
-TEST(OneItem, GoogleBenchmarkTables) {
-  TryLines(
-      "gbench csv",
-      "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,"
-      "error_occurred,error_message\n"
-      "\"BM_A\",1000,100.5,99.5,ns,1e9,,,,\n\"BM_B\",2000,200.5,199.5,ns,2e9,,,,\n\"BM_C\",3000,"
-      "300.5,299.5,us,3e9,,,,\n",
-      1);
-  TryLines("gbench console",
-           "Run on (2 X 2000 MHz CPUs)\n-----------------\nBenchmark   Time   CPU   "
-           "Iterations\n-----------------\n"
-           "BM_A        100 ns          99 ns      1000\nBM_B        200 ns         199 ns      "
-           "2000 bytes_per_second=1.5G/s\n"
-           "BM_C        300 us         299 us      3000 FLOPS=2.5G/s\n",
-           4, {}, ' ');
-}
-TEST(OneItem, ToolTables) {
-  TryLines("nsys",
-           "Time (%),Total Time (ns),Instances,Avg (ns),Name\n62.5,1250000,10,125000.0,\"k<f, "
-           "1>\"\n30.5,600000,6,100000.0,b\n7.5,1000,1,1000.0,c\n",
-           1);
-  TryLines("nsys trace", "Start (ns),Duration (ns),CorrId,Name\n1,1000,1,a\n9,500,2,b\n19,7,3,c\n",
-           1);
-  TryLines("rocprofv3",
-           "Kernel_Name,Start_Timestamp,End_Timestamp\na,1000,3500\nb,4000,4500\nc,5000,5001\n", 1);
-  TryLines("cutlass",
-           "Problem,Provider,OperationKind,Operation,Status,m,n,k,Bytes,Flops,Runtime,GB/"
-           "s,GFLOPs\n1,CUTLASS,gemm,g1,passed,8,8,8,10,20,0.5,1.5,2\n2,CUTLASS,gemm,g2,passed,8,8,"
-           "16,10,20,0.25,1.5,2\n3,CUTLASS,gemm,g3,passed,8,16,8,10,20,0.125,1.5,2\n",
-           1);
-  TryLines(
-      "nvbench csv",
-      "Benchmark,Device,Device Name,T,Skipped,Samples,GPU Time (sec),GlobalMem BW (bytes/sec)\n"
-      "b,0,H100,I32,No,9,1e-3,1e12\nb,0,H100,I64,No,9,2e-3,1e12\nc,0,H100,I8,No,9,3e-3,1e12\n",
-      1, {0, 1, 2, 3});
-  TryLines("perf stat",
-           "# started on Mon\n Performance counter stats for 'a':\n"
-           " 8 fp_arith_inst_retired.scalar_double\n 1.5 seconds time elapsed\n"
-           " Performance counter stats for 'b':\n 9 fp_arith_inst_retired.scalar_double\n"
-           " 2.5 seconds time elapsed\n",
-           2, {}, ' ');
-  TryJson(
-      "pytest",
-      R"json({"machine_info": {}, "benchmarks": [{"fullname": "a", "stats": {"median": 0.5, "data": [0.5, 0.6]}}, {"fullname": "b", "stats": {"median": 0.25, "data": [0.25]}}]})json",
-      "/benchmarks");
-  TryJson(
-      "hyperfine",
-      R"json({"results": [{"command": "a", "mean": 0.5, "times": [0.5, 0.6]}, {"command": "b", "mean": 0.25, "times": [0.25]}]})json",
-      "/results");
-  TryJson(
-      "llama",
-      R"json([{"model_filename": "m", "n_prompt": 1, "n_gen": 0, "avg_ns": 500, "samples_ns": [500, 600]}, {"model_filename": "m", "n_prompt": 2, "n_gen": 0, "avg_ns": 900, "samples_ns": [900]}])json",
-      "");
+TEST(OneItem, Proton) {
   TryJson(
       "proton",
       R"json([{"frame": {"name": "ROOT"}, "metrics": {"count": 0, "time (ns)": 0}, "children": [{"frame": {"name": "a"}, "metrics": {"count": 3, "time (ns)": 6000, "flops16": 1e9, "bytes": 1e6}, "children": []}, {"frame": {"name": "b"}, "metrics": {"count": 1, "time (ns)": 500}, "children": []}]}])json",
@@ -478,47 +423,6 @@ TEST(OneItem, Trace) {
 }
 TEST(OneItem, LogsOfOneDnn) {
   TryLines("onednn", FileText("onednn_verbose/pt_lstm_inf.onednn.log"), 12, {}, ',', LogRecords);
-}
-
-// Imports the database that the statements make.
-Imported FromSql(const std::string& sql) {
-  SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
-  database.exec(sql);
-  sqlite3_int64 size = 0;
-  auto* bytes = sqlite3_serialize(database.getHandle(), "main", &size, 0);
-  const std::string text(reinterpret_cast<char*>(bytes), static_cast<std::size_t>(size));
-  sqlite3_free(bytes);
-  return history::ImportNsysDatabase(text, "r.sqlite");
-}
-
-TEST(OneItem, NsysDatabase) {
-  const std::string sql = R"(CREATE TABLE StringIds (id, value);
-    CREATE TABLE TARGET_INFO_GPU (id, name);
-    CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, "end", demangledName, deviceId);
-    INSERT INTO StringIds VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd');
-    INSERT INTO TARGET_INFO_GPU VALUES (0, 'H100'), (1, 'T4');
-    INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 1100, 1, 0), (1200, 1700, 1, 0),
-      (2000, 4000, 2, 0), (5000, 8000, 3, 1), (9000, 9005, 4, 1);)";
-  const std::vector<std::string> columns[] = {
-      {"CUPTI_ACTIVITY_KIND_KERNEL", "start", R"("end")", "demangledName", "deviceId"},
-      {"StringIds", "id", "value"},
-      {"TARGET_INFO_GPU", "id", "name"}};
-  TryItems({"nsys", sql, FromSql, [&](Random& random) {
-              const auto& table = columns[Below(random, 3)];
-              const auto& column = table[1 + Below(random, table.size() - 1)];
-              const auto edit = AnyOf({"DELETE FROM {0} WHERE rowid = {1}",
-                                       "UPDATE {0} SET {2} = {3} WHERE rowid = {1}",
-                                       "INSERT INTO {0} SELECT * FROM {0} WHERE rowid = {1}",
-                                       "ALTER TABLE TARGET_INFO_GPU RENAME TO x"},
-                                      random);
-              return sql + fmt::format(fmt::runtime(edit), table[0], 1 + Below(random, 5), column,
-                                       AnyOf({"NULL", "'abc'", "-1", "1.5", "'7'", "9e99", "x'00'"},
-                                             random));
-            }});
-  EXPECT_THAT(FromSql(sql + "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start);").remarks,
-              testing::Contains(testing::HasSubstr("--cuda-graph-trace=node")));
-  EXPECT_THAT(fakes::RefusalOf([&] { FromSql(sql + "ALTER TABLE StringIds RENAME id TO x"); }),
-              testing::HasSubstr("without the column id of Nsight Systems' table StringIds"));
 }
 
 }  // namespace

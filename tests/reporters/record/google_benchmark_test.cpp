@@ -161,27 +161,6 @@ TEST(GoogleBenchmark, ReadsAFileOfVersion191AndAFileWithAggregatesOnlyHasMedians
               1e-7);
 }
 
-TEST(GoogleBenchmark, StatisticsOfOldFilesAreNoBenchmarks) {
-  const auto entry = [](const char* name, double time, int iterations = 9) {
-    return fmt::format(
-        R"({{"name": "{}", "iterations": {}, "real_time": {}, "cpu_time": 1, "time_unit": "ns"}})",
-        name, iterations, time);
-  };
-  const auto all = entry("A", 10) + "," + entry("A", 12) + "," + entry("A_mean", 11) + "," +
-                   entry("A_median", 11) + "," + entry("A_stddev", 1) + "," + entry("A_max", 12) +
-                   "," + entry("B_max", 3, 5);
-  EXPECT_THAT(NamesOf(With(all)), ElementsAre("A", "B_max"));
-  const auto only = With(entry("A/repeats:4_mean", 20) + "," + entry("A/repeats:4_median", 18) +
-                         "," + entry("A/repeats:4_stddev", 2));
-  ASSERT_THAT(NamesOf(only), ElementsAre("A/repeats:4"));
-  EXPECT_NEAR(Seconds(only.records[0]), 18e-9, 1e-20);
-  EXPECT_EQ(only.records[0].repetitions[0].aggregate->repetitions, 4);
-  EXPECT_NEAR(*only.records[0].repetitions[0].aggregate->deviation, 0.1, 1e-12);
-  // Benchmarks that are called like statistics.
-  EXPECT_THAT(NamesOf(With(entry("S_mean", 20, 100) + "," + entry("S_stddev", 90, 31))),
-              ElementsAre("S_mean", "S_stddev"));
-}
-
 TEST(GoogleBenchmark, ComplexityRowsAreNoBenchmarksASkipIsNoFailureAndInfinityIsNoTime) {
   EXPECT_THAT(
       NamesOf(With(
@@ -317,7 +296,6 @@ Times TimesIn(const std::string& text, std::ostream& warnings) {
 
 void Shuffle(json& file, Random& random) {
   auto& entries = file["benchmarks"].get_ref<json::array_t&>();
-  if (!entries.front().contains("run_type")) return;  // of versions without random interleaving
   // As random interleaving does: statistics stay behind the repetitions.
   const auto first = std::stable_partition(entries.begin(), entries.end(), [](const json& entry) {
     return entry.value("run_type", "iteration") == "iteration";
@@ -345,9 +323,7 @@ void MakeOlder(json& file, Random& random) {
       {"family_index", "per_family_instance_index"},
       {"repetition_index"},
       {"threads"},
-      {"aggregate_unit"},
-      {"run_type", "run_name", "aggregate_name", "repetitions", "repetition_index",
-       "aggregate_unit", "family_index", "per_family_instance_index", "threads"}};
+      {"aggregate_unit"}};
   for (const char* member : members[random() % members.size()])
     for (auto& entry : file["benchmarks"]) entry.erase(member);
 }
