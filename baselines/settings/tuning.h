@@ -54,7 +54,6 @@ struct TrialResult {
       windows;  // in measuring order; the same number for each setting of the block
   std::optional<Reason> failure;  // set if the program crashed, hung or printed no result
   bool unsupported = false;       // failed because this machine cannot run it
-  std::string algorithm = {};     // chosen by the library; not in files
 };
 
 // Prefix of TrialBlock::stage in blocks that confirm steps.

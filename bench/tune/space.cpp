@@ -197,8 +197,6 @@ TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings:
     if (knob == "type") continue;
     if (knob == "cpus")
       tuned.cpus = value;
-    else if (knob == kWithoutKnob)
-      std::erase(tuned.name.options, value);
     else if (knob == "threads")
       tuned.name = Changed(tuned.name, "threads" + value);
     else if (knob == "batch")

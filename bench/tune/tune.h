@@ -14,7 +14,6 @@
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/document/document.h"
-#include "reporters/roofline/breakdown.h"
 
 namespace dlroof::tune {
 
@@ -43,8 +42,6 @@ std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
                                           const TunedMachine& machine, const SpaceRequest& request);
 
 inline constexpr const char* kThreadsCoordinate = "threads";
-// Knob whose value is an option to remove from the benchmark's name.
-inline constexpr const char* kWithoutKnob = "without";
 
 // How to run a benchmark under a setting.
 struct TunedBenchmark {
@@ -107,31 +104,6 @@ struct TunedGroup {
 // Returns the groups of GPU benchmarks, the first of which has the index `first`. `settings`:
 // number of settings in the first block of each benchmark.
 std::vector<TunedGroup> GroupsOnGpu(std::size_t first, const std::vector<std::size_t>& settings);
-
-struct Proposal {
-  settings::Setting setting;
-  std::string text;  // for messages: "on 1 thread"
-};
-
-// Returns a setting that may reduce the largest component of the time, or nullopt if none is known.
-std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads);
-
-// Returns variants of a GPU benchmark, which add or remove an option of Op::variants.
-std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name);
-
-// Measures the default and the proposals by MeasureOnGpu. Returns a sentence per proposal: its
-// device time beside the default's, or why it has none. Returns an empty vector after an interrupt.
-std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
-                                  const BenchTrialRequest& request);
-
-// Returns TryOnGpu's sentence. `before` is the default's result, `after` the proposal's.
-std::string ComparedText(const Proposal& proposal, const settings::TrialResult& before,
-                         const settings::TrialResult& after);
-
-// Measures proposal and default interleaved for at most `budget_seconds` [s]. Returns a sentence
-// with the ratio of their times, or why there is none.
-std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
-                        double budget_seconds);
 
 struct TuneRequest {
   std::vector<std::string> names;    // names of benchmarks

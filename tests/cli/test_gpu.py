@@ -283,10 +283,6 @@ class TestEngines:
 
         verify(ran, [exits(0), holds("run.json", next_was_timed)])
 
-    def test_explain_tries_the_other_options_of_the_name(self):
-        ran = gpu(f"dlroof explain {CONVOLUTION} --machine=none --try")
-        verify(ran, [exits(0), prints(r"tried padded: 61\.1 µs on the device instead of 19\.0 µs, 0\.31x as fast"), prints(r"tried best: 17\.2 µs .*1\.10x")])
-
     def test_tune_decides_in_three_processes_in_which_the_choices_alternate(self):
         lstm = "LSTM/gpu/cudnn/fwd_inference/f16/t16n16i32h64"
         Path("two.txt").write_text(f"{CONVOLUTION.replace('n1', 'n8')}\n{CONVOLUTION}\n{lstm}\n")

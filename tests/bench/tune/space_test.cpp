@@ -150,7 +150,7 @@ TEST(TeamChoices, AreFewerThreadsWaysToWaitAndPinsAndNoneComesTwice) {
   for (const auto& choice : pins) EXPECT_TRUE(Has(pins, choice.values));
 }
 
-TEST(SpaceOnGpu, IsEngineLayoutAndPaddingOrPersistentAlgorithmsWhichCanBeTakenAway) {
+TEST(SpaceOnGpu, IsEngineLayoutAndPaddingOrPersistentAlgorithms) {
   const std::string conv = "Conv2D/gpu/cudnn/fwd/f32/n4c16h28w28k16r3s3_p1";
   auto space = Space(conv);
   ASSERT_EQ(space.size(), 1U);
@@ -162,7 +162,6 @@ TEST(SpaceOnGpu, IsEngineLayoutAndPaddingOrPersistentAlgorithmsWhichCanBeTakenAw
     return workload::ToText(UnderSetting(workload::ParseBenchmarkName(name), values).name);
   };
   EXPECT_EQ(set(conv, {{"layout", "nchw"}, {"padding", "padded"}}), conv + "/nchw/padded");
-  EXPECT_EQ(set(conv + "/nchw", {{"without", "nchw"}}), conv);
   const std::string name = "LSTM/gpu/cudnn/fwd_inference/f16/t16n16i32h32";
   space = Space(name, {.batch = true});
   for (const auto* algorithm : {"persist-static", "persist-small-h", "persist-dynamic"})
@@ -214,71 +213,6 @@ TEST(GroupsOnGpu, ALayersEngineTakesTenSecondsAndAModelsTenMinutesTheLargestFirs
   EXPECT_EQ(LargestFirst({names[0], kLstm})[0], kLstm) << "the CPU's are first";
   // Groups of at most 64 settings: 40 + 24, 8, then 70 alone.
   EXPECT_EQ(GroupsOnGpu(0, {40, 24, 8, 70}).size(), 3U);
-}
-
-roofline::Breakdown BreakdownOf(roofline::ComponentKind largest) {
-  return {.components = {{roofline::ComponentKind::kRoof, 5, Provenance::kModelled, ""},
-                         {largest, 3, Provenance::kMeasured, ""},
-                         {roofline::ComponentKind::kCall, 1, Provenance::kMeasured, ""}},
-          .seconds = 9,
-          .starts = 1,
-          .efficiencies = {}};
-}
-
-TEST(ProposalOf, IsOneThreadWhereThreadsCostTheMostAndIsAbsentWhereNoSettingHelps) {
-  for (const auto kind : {roofline::ComponentKind::kForkJoin, roofline::ComponentKind::kImbalance,
-                          roofline::ComponentKind::kSerial, roofline::ComponentKind::kSharing}) {
-    const auto proposal = ProposalOf(BreakdownOf(kind), 2);
-    ASSERT_TRUE(proposal) << roofline::Key(kind);
-    EXPECT_EQ(proposal->setting, (settings::Setting{{"threads", "1"}}));
-  }
-  EXPECT_FALSE(ProposalOf(BreakdownOf(roofline::ComponentKind::kForkJoin), 1));
-  for (const auto kind : {roofline::ComponentKind::kFunctions, roofline::ComponentKind::kProducts,
-                          roofline::ComponentKind::kLevels, roofline::ComponentKind::kUnexplained,
-                          roofline::ComponentKind::kCall, roofline::ComponentKind::kStolen})
-    EXPECT_FALSE(ProposalOf(BreakdownOf(kind), 2)) << roofline::Key(kind);
-  auto noisy = BreakdownOf(roofline::ComponentKind::kForkJoin);
-  noisy.noise_seconds = 3;
-  EXPECT_FALSE(ProposalOf(noisy, 2)) << "no component is beyond the noise";
-}
-
-std::string ProposedFor(const std::string& name) {
-  std::string texts;
-  for (const auto& proposal : GpuProposals(workload::ParseBenchmarkName(name))) {
-    texts += proposal.text + '\n';
-    UnderSetting(workload::ParseBenchmarkName(name), proposal.setting);
-  }
-  return texts;
-}
-
-TEST(GpuProposals, AreTheOtherOptionsOfTheName) {
-  for (const auto& [name, proposed] :
-       {std::pair("Conv2D/gpu/cudnn/bwd_data/f32/n2c8h8w8k8r3s3_s2p0:1x0:1/nchw",
-                  "without nchw\nbest\npadded\n"),
-        {"Conv2D/gpu/cudnn/fwd/f16/n2c8h8w8k8r3s3", "nchw\nbest\n"},
-        {"LSTM/gpu/cudnn/fwd_inference/f16/t2n2i8h8",
-         "persist-static\npersist-small-h\npersist-dynamic\n"}})
-    EXPECT_EQ(ProposedFor(name), proposed) << name;
-}
-
-settings::TrialResult OnGpu(const std::vector<double>& times) {
-  settings::TrialResult result{.windows = {}, .failure = {}, .algorithm = "engine 1"};
-  for (const double seconds : times) result.windows.push_back({.seconds = seconds});
-  return result;
-}
-
-TEST(ComparedText, SaysTheDevicesTimesAndWhetherTheyDiffer) {
-  const Proposal proposal{{{"padding", "padded"}}, "padded"};
-  const auto before = OnGpu({14.4e-3, 14.3e-3, 14.5e-3});
-  EXPECT_EQ(ComparedText(proposal, before, OnGpu({225e-6, 226e-6, 224e-6})),
-            "tried padded: 225 µs on the device instead of 14.4 ms, 64.00x as fast; engine 1");
-  EXPECT_EQ(ComparedText(proposal, before, OnGpu({14.3e-3, 14.2e-3, 14.4e-3})),
-            "tried padded: 14.3 ms on the device instead of 14.4 ms, no difference beyond the "
-            "noise; engine 1");
-  const settings::TrialResult refused{{}, Reason{"unsupported: no engine"}};
-  EXPECT_EQ(ComparedText(proposal, before, refused), "tried padded: unsupported: no engine");
-  EXPECT_EQ(ComparedText(proposal, refused, before),
-            "tried padded: the default is unsupported: no engine");
 }
 
 settings::Tuning Won() {
