@@ -34,7 +34,6 @@ settings::TrialResult ResultOf(const TunedBenchmark& tuned, const supervise::Par
             Reason{fmt::format("{}: {}", record::Key(record.status), record.reason)},
             record.status == record::Status::kUnsupported};
   settings::TrialResult result{record.repetitions, {}, false};
-  for (auto& window : result.windows) window.seconds *= tuned.scale;
   if (result.windows.empty())
     result.failure = Reason{"failed: the process succeeded without a result"};
   return result;

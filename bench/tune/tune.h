@@ -19,7 +19,6 @@ namespace dlroof::tune {
 
 struct SpaceRequest {
   bool precision = false;  // also tries narrower types and other rounding
-  bool batch = false;      // also tries other batch sizes, compared by time per image
   // Environment variables to tune, with the values to try besides the default.
   std::vector<std::pair<std::string, std::vector<std::string>>> environment;
 };
@@ -48,7 +47,6 @@ struct TunedBenchmark {
   workload::BenchmarkName name;
   Variables environment;            // added to this process's environment
   std::optional<std::string> cpus;  // CPU list for taskset ("0,2"); absent: all
-  double scale = 1;                 // [1] factor of the time: default batch size / this batch size
 };
 // Throws BadInput if the benchmark cannot have the setting.
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting);

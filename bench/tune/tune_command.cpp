@@ -183,7 +183,6 @@ nlohmann::json AboutOf(const TuneRequest& request) {
           {"seed", request.seed},
           {"min_effect", request.min_effect},
           {"precision", request.space.precision},
-          {"batch", request.space.batch},
           {"environment", request.space.environment},
           {"compare_with_itself", request.compare_with_itself}};
 }

@@ -51,7 +51,7 @@ TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogetherAndEverySettingIsABe
   for (const auto& choice : both->choices)
     EXPECT_NO_THROW(workload::MakeWorkload(
         workload::ToText(UnderSetting(workload::ParseBenchmarkName(kConv), choice.values).name)));
-  const SpaceRequest all{true, true, {{"LD_PRELOAD", {"libjemalloc.so"}}}};
+  const SpaceRequest all{true, {{"LD_PRELOAD", {"libjemalloc.so"}}}};
   for (const char* name : {kConv, kLstm, "Matmul/cpu/onednn/fwd/f32/m64n64k64"})
     for (const auto& coordinate : Space(name, all))
       for (const auto& choice : coordinate.choices) {
@@ -62,7 +62,7 @@ TEST(Space, LayoutAndAlgorithmOfAConvolutionAreTriedTogetherAndEverySettingIsABe
       }
 }
 
-TEST(Space, WhatIsSetStaysDifferentResultsAreAskedForAndABatchIsJudgedByOneOfIt) {
+TEST(Space, WhatIsSetStaysAndDifferentResultsAreAskedFor) {
   const auto fixed = Space(std::string(kConv) + "/nhwc/threads1");
   EXPECT_EQ(Find(fixed, kThreadsCoordinate), nullptr);
   EXPECT_EQ(Find(fixed, "layout and algorithm"), nullptr);
@@ -81,11 +81,6 @@ TEST(Space, WhatIsSetStaysDifferentResultsAreAskedForAndABatchIsJudgedByOneOfIt)
   const std::string int8 = "Conv2D/cpu/onednn/fwd/int8/n4c16h28w28k16r3s3_p1";
   EXPECT_EQ(Find(Space(int8), "instruction set"), nullptr);
   EXPECT_NE(Find(Space(int8, {.precision = true}), "instruction set"), nullptr);
-  EXPECT_EQ(Find(Space(kLstm), "batch"), nullptr);
-  EXPECT_TRUE(Has(Find(Space(kLstm, {.batch = true}), "batch"), {{"batch", "8"}}));
-  const auto tuned = UnderSetting(workload::ParseBenchmarkName(kLstm), {{"batch", "64"}});
-  EXPECT_EQ(tuned.name.problem, "t16n64i32h32");
-  EXPECT_EQ(tuned.scale, 0.25);
   auto single = Machine();
   EXPECT_EQ(Find(Space(kLstm, {}, single), "huge pages")->choices.size(), 1U);
   single.huge_pages = "always";
@@ -163,10 +158,9 @@ TEST(SpaceOnGpu, IsEngineLayoutAndPaddingOrPersistentAlgorithms) {
   };
   EXPECT_EQ(set(conv, {{"layout", "nchw"}, {"padding", "padded"}}), conv + "/nchw/padded");
   const std::string name = "LSTM/gpu/cudnn/fwd_inference/f16/t16n16i32h32";
-  space = Space(name, {.batch = true});
+  space = Space(name);
   for (const auto* algorithm : {"persist-static", "persist-small-h", "persist-dynamic"})
     EXPECT_TRUE(Has(Find(space, "algorithm"), {{"algorithm", algorithm}})) << algorithm;
-  EXPECT_TRUE(Has(Find(space, "batch"), {{"batch", "32"}}));
   EXPECT_EQ(Find(space, kThreadsCoordinate), nullptr);
   EXPECT_EQ(Find(space, "huge pages"), nullptr);
 }
