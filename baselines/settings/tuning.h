@@ -175,15 +175,6 @@ void JudgeNoise(Tuning& tuning);
 // Returns the total duration of all blocks [s].
 double SecondsOf(const Tuning& tuning);
 
-// Variation of the times of one setting between blocks.
-struct Spread {
-  double deviation = 0;   // [1] relative standard deviation
-  std::size_t pairs = 0;  // [1] number of pairs of successive blocks with the same setting
-};
-// Returns the spread over all settings of the tuning, from the median difference of successive
-// blocks, which is robust against outliers. Returns nullopt for fewer than 8 pairs.
-std::optional<Spread> SpreadOf(const Tuning& tuning);
-
 struct TuningFile {
   nlohmann::json about;         // the command and its flags
   std::vector<Tuning> tunings;  // the last may be unfinished

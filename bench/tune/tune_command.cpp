@@ -97,23 +97,6 @@ std::string Verdict(const settings::Tuning& tuning) {
                      settings::SettingText(tuning.best));
 }
 
-// [1] max relative spread (SpreadOf) of a quiet machine
-constexpr double kQuiet = 0.03;
-
-void AddSpread(const settings::Tuning& tuning, document::List& list) {
-  const auto spread = settings::SpreadOf(tuning);
-  if (!spread) return;
-  const bool quiet =
-      spread->deviation < kQuiet && !settings::CountRepetitions(tuning.blocks, "").AreMostlyNoisy();
-  list.items.push_back(
-      {fmt::format("{}: times of one setting differ by {:.1f} % from block to block ({} pairs)",
-                   quiet ? "quiet" : "busy", 100 * spread->deviation, spread->pairs)});
-  if (!quiet)
-    list.items.push_back(
-        {"the best setting of a quiet machine may be another one; a larger --budget may confirm "
-         "what seems faster"});
-}
-
 void AddTried(const settings::Tuning& tuning, document::List& list) {
   for (const auto& dropped : tuning.dropped) list.items.push_back({"not confirmed: " + dropped});
   for (const auto& tried : tuning.tried) {
@@ -150,7 +133,6 @@ document::List ReportOf(const settings::Tuning& tuning, const std::string& progr
   list.items.push_back({Verdict(tuning)});
   if (tuning.verified)
     list.items.push_back({"measured again: " + settings::EffectText(*tuning.verified)});
-  AddSpread(tuning, list);
   AddTried(tuning, list);
   if (confirmed) list.items.push_back(SettingsOf(tuning, program));
   return list;

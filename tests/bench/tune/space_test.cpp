@@ -274,10 +274,6 @@ TEST(TuningReport, TimesAreEstimatesAndAGainIsNotConfirmedWhereRepetitionsAreMos
             "LSTM/cpu/onednn/fwd_inference/f32/t16n16i32h32\n"
             "  no confirmed gain: threads=1 is 1.25x as fast (1.190x to 1.316x) beside other "
             "programs: 12 of 18 repetitions were disturbed; measure on a quiet machine\n"
-            "  busy: times of one setting differ by 0.0 % from block to block (8 pairs)\n"
-            "  the best setting of a quiet machine may be another one; a larger --budget may "
-            "confirm what seems "
-            "faster\n"
             "  tried ONEDNN_MAX_CPU_ISA=AVX2: slower (about 2.68 of the time, 2 blocks)\n");
 }
 
