@@ -175,15 +175,6 @@ def test_bisect_without_a_difference_cannot_tell(commits):
     verify(bisect(f"{commits[1]} main", RENDER), [exits(3), prints(f"{RENDER} does not differ between")])
 
 
-def test_git_bisect_run_takes_a_step(commits):
-    git("checkout", "-q", commits[SLOW])
-    make = f"make -s MAIN_OBJECT={os.getcwd()}/main.o bench"
-    step = f"dlroof bisect --step -C project --build '{make}' --program bench --min-effect=20% {commits[1]} -- "
-    verify(run(step + PARSE, timeout=120), [exits(1)])
-    verify(run(step + RENDER, timeout=120), [exits(0)])
-    git("checkout", "-q", "main")
-
-
 @pytest.mark.parametrize(
     "command, sentence",
     [
