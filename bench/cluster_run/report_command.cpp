@@ -201,7 +201,6 @@ struct ClusterReportFlags {
   std::string file;
   std::vector<std::string> outputs;
   bool verbose = false;
-  std::optional<std::string> requirements;  // file
 };
 
 std::string PageOf(const cluster::Cluster& cluster, const cluster::NodeEffects& effects,
@@ -229,20 +228,6 @@ std::string ScriptOf(const cluster::Cluster& cluster, const cluster::NodeEffects
   return figure::NodeMapScript(cluster::MapOf(cluster, effects), extension);
 }
 
-// Prints the limits that nodes do not meet. Returns whether there are any.
-bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
-  const auto requirements =
-      cluster::ParseRequirements(ReadFile(path, "a file of requirements"), path);
-  const auto unmet = cluster::UnmetOf(cluster, requirements);
-  for (const auto& miss : unmet)
-    std::cout << text::Printable(cluster::TextOf(miss, cluster)) << '\n';
-  if (unmet.empty())
-    std::cout << fmt::format("all nodes meet the {} limits of {}\n",
-                             requirements.roofs.size() + requirements.most_times.size(),
-                             text::Printable(path));
-  return !unmet.empty();
-}
-
 int ReportCluster(const ClusterReportFlags& flags) {
   const figure::Outputs<cluster::Cluster, cluster::NodeEffects> outputs(
       {{"html", PageOf}, {"md", TextOf}, {"csv", TextOf}}, ScriptOf);
@@ -252,10 +237,9 @@ int ReportCluster(const ClusterReportFlags& flags) {
   document::Write(cluster::ClusterDocument(cluster, effects, flags.verbose),
                   text::TerminalColumns(), std::cout);
   PrintVerdicts(cluster, std::cout);
-  const bool unmet = flags.requirements && PrintUnmet(cluster, *flags.requirements);
   std::cout << std::flush;
   outputs.Write(flags.outputs, cluster, effects);
-  return unmet ? kSlowNode : ExitCodeOf(cluster);
+  return ExitCodeOf(cluster);
 }
 
 }  // namespace
@@ -284,7 +268,7 @@ runner::Command MakeClusterReport() {
       .name = "report",
       .about =
           "show a cluster file: nodes, and roofs and benchmarks over nodes; exit code 1: a node is "
-          "slow or misses a requirement, 3: some nodes are incomplete",
+          "slow, 3: some nodes are incomplete",
       .options =
           {runner::Ruled("FILE", {.type = runner::kFile, .required = true}, &flags->file,
                          "file of `dlroof cluster gather`"),
@@ -292,11 +276,7 @@ runner::Command MakeClusterReport() {
                "-o,--output", {.type = runner::kFile, .one_each = true}, &flags->outputs,
                "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png (map of "
                "nodes and benchmarks)"),
-           {"--verbose", &flags->verbose, "show all rows, not only the first 20"},
-           runner::Ruled(
-               "--require", {.type = runner::kFile}, &flags->requirements,
-               "file of limits that every node must meet: {\"roofs\": {\"cpu.dram\": 4e10}, "
-               "\"times\": {\"BENCHMARK\": 6e-5}}")},
+           {"--verbose", &flags->verbose, "show all rows, not only the first 20"}},
       .run = [flags] { return ReportCluster(*flags); }};
 }
 
