@@ -29,26 +29,7 @@ constexpr std::size_t kMaxListed = 20;
 
 struct GatherFlags {
   std::string folder, output = "cluster.json";
-  std::vector<std::string> without;       // nodes to leave out
-  std::optional<std::string> drain_list;  // file
 };
-
-// Removes the nodes of --without, which names nodes or hosts. Throws BadInput for an unknown name.
-void LeaveOut(const GatherFlags& flags, std::vector<cluster::NodeSummary>& summaries,
-              std::optional<std::vector<std::string>>& asked) {
-  for (const auto& node : flags.without) {
-    const auto is_meant = [&](const std::string& name, const std::string& host) {
-      return node == name || node == host || name.starts_with(node + "-gpu");
-    };
-    auto removed = std::erase_if(summaries, [&](const cluster::NodeSummary& summary) {
-      return is_meant(summary.facts.name, summary.facts.host);
-    });
-    if (asked)
-      removed += std::erase_if(*asked, [&](const std::string& name) { return is_meant(name, ""); });
-    if (removed == 0)
-      throw BadInput("--without={}: no node of {} has this name", node, flags.folder);
-  }
-}
 
 std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
   const auto files = folder.NodeFiles();
@@ -170,27 +151,15 @@ int RunGather(const GatherFlags& flags) {
   RefuseInputs({flags.output}, VectorOf<std::string>(folder.NodeFiles(), [](const auto& file) {
                  return file.string();
                }));
-  auto summaries = ReadAll(folder);
-  auto asked = folder.Asked();
-  LeaveOut(flags, summaries, asked);
-  auto cluster = cluster::Gather(std::move(summaries), asked, ReadNodeRun);
-  if (!flags.without.empty())
-    cluster.remarks.push_back(
-        fmt::format("left out by --without: {}", fmt::join(flags.without, ", ")));
+  auto cluster = cluster::Gather(ReadAll(folder), folder.Asked(), ReadNodeRun);
   cluster::AddFindings(ReadVisits(flags.folder), cluster);
-  std::vector<std::string> command = {"dlroof",     "cluster", "gather",
-                                      flags.folder, "-o",      flags.output};
-  for (const auto& node : flags.without) command.insert(command.end(), {"--without", node});
+  const std::vector<std::string> command = {"dlroof",     "cluster", "gather",
+                                            flags.folder, "-o",      flags.output};
   WriteFile(flags.output, JsonText(cluster::ToJson(cluster, text::CommandLine(command))) + '\n',
             OnDisk::kNow);
   const auto absent = PrintIncomplete(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
   PrintVerdicts(cluster, std::cerr);
-  if (flags.drain_list) {
-    const auto hosts = HostsToDrain(cluster);
-    WriteFile(*flags.drain_list,
-              fmt::format("{}{}", fmt::join(hosts, "\n"), hosts.empty() ? "" : "\n"));
-  }
   std::cerr << fmt::format("{} of {} nodes are complete; {} benchmarks\nwrote {}\n",
                            cluster.nodes.size() - absent.count, cluster.nodes.size(),
                            cluster.run.records.size(), flags.output);
@@ -254,11 +223,7 @@ runner::Command MakeClusterGather() {
       .options = {runner::Ruled("DIR", {.type = runner::kFolder, .required = true}, &flags->folder,
                                 "the nodes' shared folder"),
                   runner::Ruled("-o,--output", {.type = runner::kFile}, &flags->output,
-                                "cluster file to write (default cluster.json)"),
-                  runner::Ruled("--without", {.one_each = true, .comma = true}, &flags->without,
-                                "leave out these nodes, such as n3,n5; may be repeated"),
-                  runner::Ruled("--drain-list", {.type = runner::kFile}, &flags->drain_list,
-                                "file to write with the names of the slow nodes, one per line")},
+                                "cluster file to write (default cluster.json)")},
       .run = [flags] { return RunGather(*flags); }};
 }
 
