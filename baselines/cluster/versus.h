@@ -191,20 +191,11 @@ struct VersusRow {
   std::vector<std::string> differences;           // A | B, e.g. "library: onednn | cudnn"
 };
 
-// The row or layer of two sums (on A and on B) that changes their ratio most if it is left out.
-struct LargestEffect {
-  std::string name;
-  double nodes_without = 0;  // [1] nodes of A as fast as one of B, by the sums without the row
-};
-
 // Sums over the same calls on A and on B.
 struct VersusSums {
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if there is a call
   std::optional<Quantity> a, b, nodes_of_a;
   std::optional<double> cost_ratio;  // [1] A's cost of these calls / B's, if both are known
-  // The sums then say little about the other rows. nullopt for a single row, and if none of them
-  // changes nodes_of_a by more than a factor of 1.5.
-  std::optional<LargestEffect> largest;
   Energies energies_a, energies_b;                // [J] of the classes that every call has
   std::map<EnergyClass, Quantity> energy_ratios;  // of classes that A and B have
 };

@@ -10,7 +10,6 @@
 #include "baselines/cluster/gather.h"
 #include "baselines/cluster/versus.h"
 #include "counters/base/keys.h"
-#include "counters/base/numbers.h"
 #include "reporters/document/document.h"
 #include "reporters/record/record.h"
 #include "reporters/text/numbers.h"
@@ -165,18 +164,6 @@ void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) 
             : ""));
 }
 
-void AddLargestNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  const auto add = [&](const std::string& name, const VersusSums& sums) {
-    if (const auto& largest = sums.largest)
-      notes.push_back(fmt::format("{}: without {} it is {} nodes, not {}", name, largest->name,
-                                  ThreeDigits(largest->nodes_without),
-                                  QuantityText(*sums.nodes_of_a, "")));
-  };
-  for (const auto& total : report.versus.totals) add(total.of, total);
-  for (const auto& model : report.models)
-    add(fmt::format("{} {} {}", model.model, model.pass, model.type), model);
-}
-
 // Returns the positions (from 1) of `some` in `kinds`, e.g. "1,3".
 std::string NumbersText(const std::vector<std::string>& some,
                         const std::vector<std::string>& kinds) {
@@ -225,36 +212,10 @@ std::string TimesText(const record::Record& record) {
   return text == "queued calls" ? "queued calls by the GPU's clock" : text + " on the GPU";
 }
 
-// Returns, e.g. "Conv2D 1.04, LSTM 1.71", each operator's median of (time of a queued call / time
-// of the call in a CUDA graph). Only older files have both times; "" if no row has them.
-std::string QueuedOverGraph(const VersusReport& report, const VersusCluster& cluster,
-                            const VersusSide VersusRow::*side) {
-  std::map<std::string, std::vector<double>> ratios;
-  for (const auto& row : report.versus.rows) {
-    const auto& record = cluster.run.file.records[(row.*side).record];
-    std::vector<double> in_graph;
-    for (const auto& repetition : record.repetitions)
-      if (repetition.gpu && repetition.gpu->graph_seconds)
-        in_graph.push_back(*repetition.gpu->graph_seconds);
-    if (record.timed == record::timed::kDevice && !in_graph.empty())
-      ratios[record.op].push_back((row.*side).seconds.value / Median(std::move(in_graph)));
-  }
-  std::vector<std::string> texts;
-  for (auto& [op, of_op] : ratios)
-    texts.push_back(fmt::format("{} {:.2f}", op, Median(std::move(of_op))));
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
-
 void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) {
   notes.push_back(fmt::format(
       "times{}: A: {}. B: {}", report.versus.times == CallTime::kLatency ? " (latency)" : "",
       EachOnce(report, true, TimesText), EachOnce(report, false, TimesText)));
-  for (const auto& [name, cluster, side] :
-       {std::tuple("A", report.a, &VersusRow::a), {"B", report.b, &VersusRow::b}})
-    if (const auto ratios = QueuedOverGraph(report, *cluster, side); !ratios.empty())
-      notes.push_back(fmt::format(
-          "{}: queued calls of an older file; over the time in a CUDA graph (median): {}", name,
-          ratios));
   for (const auto& [name, cluster] : {std::pair("A", report.a), {"B", report.b}})
     if (const auto& count = cluster->node_times)
       notes.push_back(fmt::format(
@@ -339,21 +300,6 @@ std::string OnlyText(const std::map<std::string, std::size_t>& by_type, const ch
                      types.empty() ? "" : fmt::format(" ({})", fmt::join(types, ", ")));
 }
 
-// Adds a note on each f32 total whose operator also has a tf32 total. The two totals are of
-// different problems: the GPU's file has the problems of the f32 total in f32 only.
-void AddTf32Notes(const VersusReport& report, std::vector<std::string>& notes) {
-  std::set<std::string> totals;
-  for (const auto& total : report.versus.totals) totals.insert(total.of);
-  for (const auto& total : totals)
-    if (total.ends_with(" f32") &&
-        (totals.contains(total + "|tf32") ||
-         totals.contains(total.substr(0, total.size() - 3) + "tf32|f32")))
-      notes.push_back(fmt::format(
-          "{}: the GPU has no tf32 time of these problems, although frameworks use tf32: do not "
-          "compare this total with that of tf32",
-          total));
-}
-
 std::vector<std::string> VersusNotes(const VersusReport& report) {
   const auto& versus = report.versus;
   std::vector<std::string> notes = {
@@ -363,12 +309,10 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
                   DeviceText(*report.b)),
       fmt::format("{} operators have a time on both clusters; {}, {}", versus.rows.size(),
                   OnlyText(versus.only_a, "A"), OnlyText(versus.only_b, "B"))};
-  AddTf32Notes(report, notes);
   if (const auto all = DifferenceKindsOf(versus).of_all; !all.empty())
     notes.push_back(fmt::format("in every row (A | B): {}", fmt::join(all, "; ")));
   AddTimesNotes(report, notes);
   AddFallbackNotes(report, notes);
-  AddLargestNotes(report, notes);
   AddPriceNotes(report, notes);
   AddEnergyNotes(report, notes);
   AddOverheadNotes(report, notes);
@@ -491,8 +435,6 @@ void AddSums(const VersusSums& sums, nlohmann::json& object) {
   }
   if (sums.nodes_of_a) AddNodes(*sums.nodes_of_a, object);
   if (sums.cost_ratio) object["cost_a_over_b"] = *sums.cost_ratio;
-  if (const auto& largest = sums.largest)
-    object["largest"] = {{"name", largest->name}, {"nodes_of_a_without", largest->nodes_without}};
   if (!sums.energy_ratios.empty())
     object["energy_ratio"] = ByClassJson(sums.energy_ratios, "a_over_b");
 }
