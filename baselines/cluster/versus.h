@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <iosfwd>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -196,7 +195,7 @@ struct VersusSums {
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if there is a call
   std::optional<Quantity> a, b, nodes_of_a;
   std::optional<double> cost_ratio;  // [1] A's cost of these calls / B's, if both are known
-  Energies energies_a, energies_b;                // [J] of the classes that every call has
+  Energies energies_a, energies_b;   // [J] of the classes that every call has
   std::map<EnergyClass, Quantity> energy_ratios;  // of classes that A and B have
 };
 
@@ -280,8 +279,6 @@ struct VersusReport {
 // Returns the report: tables, and sentences on their sources and assumptions.
 document::Document VersusDocument(const VersusReport& report);
 std::string VersusTitle(const VersusReport& report);
-// Writes a CSV line per row, with all digits; unknown fields are empty.
-void WriteVersusCsv(const VersusReport& report, std::ostream& out);
 // Returns an object with "a", "b", "rows", "totals", "models"; unknown quantities have no key.
 nlohmann::json VersusJson(const VersusReport& report);
 

@@ -1,9 +1,8 @@
-// The document, CSV and JSON of `cluster versus`.
+// The document and JSON of `cluster versus`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ostream>
 #include <set>
 #include <tuple>
 
@@ -345,36 +344,6 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
   return notes;
 }
 
-// Returns the CSV fields of an interval, "LOW,HIGH".
-std::string CsvInterval(const std::optional<std::pair<double, double>>& ci95) {
-  return ci95 ? fmt::format("{},{}", ci95->first, ci95->second) : ",";
-}
-
-// Returns one cluster's CSV fields of a row, in the order of the header of WriteVersusCsv.
-std::string CsvSide(const VersusCluster& cluster, const VersusSide& side) {
-  const auto& record = cluster.run.file.records[side.record];
-  const bool at_most = side.share && side.share->at_most;
-  const auto share = side.share ? text::CsvCell(side.share->value) : "";
-  return fmt::format(",{},{},{},{},{},{},{},{},{},{},{}", text::CsvCell(record.name),
-                     text::CsvCell(record.library), side.seconds.value,
-                     CsvInterval(side.seconds.ci95), 1 / side.seconds.value,
-                     side.node_calls_per_second, at_most ? "" : share,
-                     at_most          ? "not validated"
-                     : side.specified ? "given"
-                                      : "",
-                     text::CsvCell(side.bound), text::CsvCell(side.cost), at_most ? share : "");
-}
-
-// Returns the CSV fields of one energy class: ",A,B,A / B" [J], [J], [1].
-std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
-  std::string fields;
-  for (const auto* values : {&row.a.energies, &row.b.energies, &row.energy_ratios}) {
-    const auto* energy = FindValue(*values, kind);
-    fields += ',' + (energy == nullptr ? "" : fmt::format("{}", energy->value));
-  }
-  return fields;
-}
-
 // Returns an object with `name`: the value, "ci95" if known, and "disturbed" if noisy.
 nlohmann::json QuantityJson(const Quantity& quantity, const char* name) {
   nlohmann::json object = {{name, quantity.value}};
@@ -481,28 +450,6 @@ document::Document VersusDocument(const VersusReport& report) {
     differences.items.push_back({kind});
   document.Add(std::move(differences));
   return document;
-}
-
-void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
-  out << "operator";
-  for (const char side : {'a', 'b'})
-    for (const char* field : {"name", "library", "seconds", "ci95_low", "ci95_high",
-                              "calls_per_second", "node_calls_per_second", "fraction_of_roof",
-                              "roof", "bound", "cost_per_1e15_flop", "fraction_of_roof_at_most"})
-      out << fmt::format(",{}_{}", side, field);
-  out << ",flops,nodes_of_a,nodes_low,nodes_high,currency,differences";
-  for (const auto& [kind, key] : kEnergyClasses)
-    out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", key);
-  out << ",timed_a,timed_b\n";
-  for (const auto& row : report.versus.rows) {
-    out << text::CsvCell(row.key) << CsvSide(*report.a, row.a) << CsvSide(*report.b, row.b)
-        << fmt::format(",{},{},{},{},{}", text::CsvCell(row.flops), row.nodes_of_a.value,
-                       CsvInterval(row.nodes_of_a.ci95), text::CsvCell(report.versus.currency),
-                       text::CsvCell(fmt::format("{}", fmt::join(row.differences, "; "))));
-    for (const auto& [kind, key] : kEnergyClasses) out << CsvEnergy(row, kind);
-    out << fmt::format(",{},{}\n", report.a->run.file.records[row.a.record].timed.value_or(""),
-                       report.b->run.file.records[row.b.record].timed.value_or(""));
-  }
 }
 
 std::string VersusTitle(const VersusReport& report) {

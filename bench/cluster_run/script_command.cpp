@@ -191,9 +191,10 @@ runner::Command MakeClusterScript() {
            {"--out", &request.out, "folder that all nodes share", {.type = runner::kFolder}},
            runner::Ruled("--dlroof", {.type = runner::kFile}, &request.dlroof,
                          "path of dlroof on the nodes (default: the path of this program)"),
-           runner::Ruled("--option", {.one_each = true}, &request.options,
-                         "option for sbatch (--option=--partition=gpu, --option=--time=2:00:00); may be "
-                         "repeated"),
+           runner::Ruled(
+               "--option", {.one_each = true}, &request.options,
+               "option for sbatch (--option=--partition=gpu, --option=--time=2:00:00); may be "
+               "repeated"),
            runner::Ruled(
                "--per-gpu", {.limits = runner::Range{1, 64}}, &request.gpus,
                "number of GPUs of a node: start one process for each GPU, which sees only this GPU "
