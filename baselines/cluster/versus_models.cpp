@@ -41,24 +41,21 @@ Calls FastestCalls(const VersusCluster& cluster, const std::string& type, std::s
   return calls;
 }
 
-// Sums over calls on one cluster. Sums of energies and costs exist only if every call has them.
+// Sums over calls on one cluster. The energy and the cost exist only if every call has one.
 struct CallSum {
   QuantitySum seconds;
-  std::map<EnergyClass, QuantitySum> joules;
+  QuantitySum joules;
   std::optional<double> cost = 0;
 
   void Add(const std::vector<VersusCall>& calls, double count) {
     for (const auto& call : calls) {
       seconds.Add(call.seconds, count);
       cost = cost && call.call_cost ? std::optional(*cost + count * *call.call_cost) : std::nullopt;
-      for (const auto& [kind, energy] : call.energies) joules[kind].Add(energy, count);
+      if (call.energy) joules.Add(*call.energy, count);
     }
   }
-  Energies TotalEnergies() const {
-    Energies total;
-    for (const auto& [kind, sum] : joules)
-      if (sum.added() == seconds.added()) total[kind] = *sum.Total();
-    return total;
+  std::optional<Quantity> Energy() const {
+    return joules.added() == seconds.added() ? joules.Total() : std::nullopt;
   }
 };
 
@@ -75,12 +72,12 @@ struct BothSums {
   VersusSums Total(const VersusCluster& cluster_a, const VersusCluster& cluster_b) const {
     VersusSums sums{.a = a.seconds.Total(),
                     .b = b.seconds.Total(),
-                    .energies_a = a.TotalEnergies(),
-                    .energies_b = b.TotalEnergies()};
+                    .energy_a = a.Energy(),
+                    .energy_b = b.Energy()};
     if (!sums.a) return sums;
     sums.nodes_of_a = NodesOfA(cluster_a, *sums.a, cluster_b, *sums.b);
     if (a.cost && b.cost) sums.cost_ratio = *a.cost / *b.cost;
-    sums.energy_ratios = EnergyRatios(sums.energies_a, sums.energies_b);
+    sums.energy_ratio = EnergyRatio(sums.energy_a, sums.energy_b);
     return sums;
   }
 };

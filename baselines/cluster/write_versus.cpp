@@ -74,35 +74,24 @@ std::string IntervalText(const std::optional<std::pair<double, double>>& ci95) {
 
 std::string CostText(const std::optional<double>& cost) { return cost ? ThreeDigits(*cost) : ""; }
 
-std::string TextOfClass(const std::map<EnergyClass, Quantity>& values, EnergyClass kind,
-                        const char* unit) {
-  const auto* value = FindValue(values, kind);
-  return value == nullptr ? "" : QuantityText(*value, unit);
+std::string QuantityText(const std::optional<Quantity>& quantity, const char* unit) {
+  return quantity ? QuantityText(*quantity, unit) : "";
 }
 
-std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
-  std::vector<EnergyClass> classes;
-  for (const auto& [kind, key] : kEnergyClasses)
-    if (std::ranges::any_of(report.versus.rows, [kind = kind](const VersusRow& row) {
-          return row.a.energies.contains(kind) || row.b.energies.contains(kind);
-        }))
-      classes.push_back(kind);
-  return classes;
+bool HasEnergies(const VersusReport& report) {
+  return std::ranges::any_of(report.versus.rows,
+                             [](const VersusRow& row) { return row.a.energy || row.b.energy; });
 }
 
 void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
-  for (const auto kind : ClassesOf(report)) {
-    const auto mark = kind == EnergyClass::kMeasured ? "" : " (assumed)";
-    head.insert(head.end(), {fmt::format("A energy{}", mark), fmt::format("B energy{}", mark),
-                             fmt::format("A/B energy{}", mark)});
-  }
+  if (HasEnergies(report)) head.insert(head.end(), {"A energy", "B energy", "A/B energy"});
 }
 
-void AddEnergyCells(const VersusReport& report, const Energies& a, const Energies& b,
-                    const std::map<EnergyClass, Quantity>& ratios, Table::Row& line) {
-  for (const auto kind : ClassesOf(report))
-    line.insert(line.end(), {TextOfClass(a, kind, "J"), TextOfClass(b, kind, "J"),
-                             TextOfClass(ratios, kind, "")});
+void AddEnergyCells(const VersusReport& report, const std::optional<Quantity>& a,
+                    const std::optional<Quantity>& b, const std::optional<Quantity>& ratio,
+                    Table::Row& line) {
+  if (HasEnergies(report))
+    line.insert(line.end(), {QuantityText(a, "J"), QuantityText(b, "J"), QuantityText(ratio, "")});
 }
 
 // Returns the distinct results of `text` for the rows' records of A or of B, e.g. "x or y".
@@ -126,15 +115,9 @@ std::string CoversText(const VersusReport& report, bool of_a) {
 }
 
 void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  const auto classes = ClassesOf(report);
-  if (std::ranges::count(classes, EnergyClass::kMeasured) > 0)
+  if (HasEnergies(report))
     notes.push_back(fmt::format("energy: of one call, by counters. A: {}. B: {}",
                                 CoversText(report, true), CoversText(report, false)));
-  if (std::ranges::count(classes, EnergyClass::kAssumed) > 0)
-    notes.emplace_back(
-        "energy (assumed): the watts of a node under load in the file of prices, times the call's "
-        "seconds, unless it is bound by overhead; not measured, and never compared with a "
-        "measurement");
 }
 
 bool HasCosts(const VersusReport& report) { return !report.versus.currency.empty(); }
@@ -241,7 +224,7 @@ Table OperatorTable(const VersusReport& report) {
     line.insert(line.end(), {ShareText(row.a), ShareText(row.b), row.a.bound, row.b.bound,
                              QuantityText(row.nodes_of_a, ""), IntervalText(row.nodes_of_a.ci95)});
     if (costs) line.insert(line.end(), {CostText(row.a.cost), CostText(row.b.cost)});
-    AddEnergyCells(report, row.a.energies, row.b.energies, row.energy_ratios, line);
+    AddEnergyCells(report, row.a.energy, row.b.energy, row.energy_ratio, line);
     line.emplace_back(NumbersText(row.differences, kinds));
     table.rows.push_back(std::move(line));
   }
@@ -250,10 +233,8 @@ Table OperatorTable(const VersusReport& report) {
 
 // Adds the cells of A, B, the nodes of A for one of B with their interval, and the cost.
 void AddSums(const VersusReport& report, const VersusSums& sums, Table::Row& line) {
-  const auto cell = [](const std::optional<Quantity>& quantity, const char* unit) {
-    return quantity ? QuantityText(*quantity, unit) : "";
-  };
-  line.insert(line.end(), {cell(sums.a, "s"), cell(sums.b, "s"), cell(sums.nodes_of_a, ""),
+  line.insert(line.end(), {QuantityText(sums.a, "s"), QuantityText(sums.b, "s"),
+                           QuantityText(sums.nodes_of_a, ""),
                            IntervalText(sums.nodes_of_a ? sums.nodes_of_a->ci95 : std::nullopt)});
   if (HasCosts(report)) line.emplace_back(CostText(sums.cost_ratio));
 }
@@ -280,7 +261,7 @@ Table ModelTable(const VersusReport& report) {
         Table::Row{model.model, model.pass, model.type,
                    fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers)});
     AddSums(report, model, line);
-    AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios, line);
+    AddEnergyCells(report, model.energy_a, model.energy_b, model.energy_ratio, line);
   }
   return table;
 }
@@ -352,11 +333,9 @@ nlohmann::json QuantityJson(const Quantity& quantity, const char* name) {
   return object;
 }
 
-nlohmann::json ByClassJson(const std::map<EnergyClass, Quantity>& values, const char* name) {
-  nlohmann::json object;
-  for (const auto& [kind, value] : values)
-    object[std::string(KeyIn(kEnergyClasses, kind))] = QuantityJson(value, name);
-  return object;
+// Returns {"measured": QuantityJson}.
+nlohmann::json MeasuredJson(const Quantity& quantity, const char* name) {
+  return {{"measured", QuantityJson(quantity, name)}};
 }
 
 void AddNodes(const Quantity& nodes_of_a, nlohmann::json& object) {
@@ -378,7 +357,7 @@ nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
   if (!side.bound.empty()) written["bound"] = side.bound;
   if (side.counted_flops) written["counted_flops"] = *side.counted_flops;
   if (side.cost) written["cost_per_1e15_flop"] = *side.cost;
-  if (!side.energies.empty()) written["energy"] = ByClassJson(side.energies, "joules");
+  if (side.energy) written["energy"] = MeasuredJson(*side.energy, "joules");
   if (record.energy) written["energy"]["measured"]["covers"] = record.energy->covers;
   return written;
 }
@@ -390,22 +369,20 @@ nlohmann::json RowJson(const VersusReport& report, const VersusRow& row) {
                             {"differences", row.differences}};
   if (row.flops) written["flops"] = *row.flops;
   AddNodes(row.nodes_of_a, written);
-  if (!row.energy_ratios.empty())
-    written["energy_ratio"] = ByClassJson(row.energy_ratios, "a_over_b");
+  if (row.energy_ratio) written["energy_ratio"] = MeasuredJson(*row.energy_ratio, "a_over_b");
   return written;
 }
 
 void AddSums(const VersusSums& sums, nlohmann::json& object) {
-  for (const auto& [key, seconds, energies] :
-       {std::tuple("a", &sums.a, &sums.energies_a), {"b", &sums.b, &sums.energies_b}}) {
+  for (const auto& [key, seconds, energy] :
+       {std::tuple("a", &sums.a, &sums.energy_a), {"b", &sums.b, &sums.energy_b}}) {
     if (!*seconds) continue;
     object[key] = QuantityJson(**seconds, "seconds");
-    if (!energies->empty()) object[key]["energy"] = ByClassJson(*energies, "joules");
+    if (*energy) object[key]["energy"] = MeasuredJson(**energy, "joules");
   }
   if (sums.nodes_of_a) AddNodes(*sums.nodes_of_a, object);
   if (sums.cost_ratio) object["cost_a_over_b"] = *sums.cost_ratio;
-  if (!sums.energy_ratios.empty())
-    object["energy_ratio"] = ByClassJson(sums.energy_ratios, "a_over_b");
+  if (sums.energy_ratio) object["energy_ratio"] = MeasuredJson(*sums.energy_ratio, "a_over_b");
 }
 
 nlohmann::json TotalJson(const VersusTotal& total) {
