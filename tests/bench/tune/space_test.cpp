@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <functional>
 #include <sstream>
 
 #include "bench/suites/suite.h"
@@ -177,7 +176,7 @@ TEST(CheckVariables, AFilesVariablesAndTunablesAreTheTunersOrRequestedAgain) {
   EXPECT_FALSE(refused({{"GLIBC_TUNABLES", "glibc.malloc.check=3"}}, same));
 }
 
-TEST(GroupsOnGpu, ALayersEngineTakesTenSecondsAndAModelsTenMinutesTheLargestFirst) {
+TEST(GroupsOnGpu, ALayersEngineTakesTenSecondsAndAModelsTenMinutes) {
   const auto expect_decided_within = [](double seconds, const std::vector<std::string>& names) {
     std::vector<std::size_t> settings;
     for (const auto& name : names) {
@@ -197,14 +196,7 @@ TEST(GroupsOnGpu, ALayersEngineTakesTenSecondsAndAModelsTenMinutesTheLargestFirs
   for (const auto& workload : suites::WorkloadsOf(suites))
     names.push_back(workload::ToText(workload.name));
   expect_decided_within(600, names);
-  names = LargestFirst(names);
-  ASSERT_EQ(names.size(), 159U);
-  const auto flops = [](const std::string& name) {
-    const auto parsed = workload::ParseBenchmarkName(name);
-    return workload::FindOp("Conv2D")->words.product_flops(parsed.problem)->useful;
-  };
-  EXPECT_TRUE(std::ranges::is_sorted(names, std::greater(), flops));
-  EXPECT_EQ(LargestFirst({names[0], kLstm})[0], kLstm) << "the CPU's are first";
+  EXPECT_EQ(names.size(), 159U);
   // Groups of at most 64 settings: 40 + 24, 8, then 70 alone.
   EXPECT_EQ(GroupsOnGpu(0, {40, 24, 8, 70}).size(), 3U);
 }
