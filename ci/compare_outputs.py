@@ -73,7 +73,6 @@ def make_inputs(folder):
     kinds = [{"match": {"name": name}, "per_node_hour": price, "watts": 700} for name, price in (("AMD EPYC", 1.2), ("NVIDIA H200", 4), ("Tesla V100", 2.5))]
     save(f"{made}/prices.json", {"currency": "USD", "kinds": kinds})
     save(f"{made}/map.txt", "Conv2D/cpu/onednn/fwd/f32/n20c32h7w7k32r1s1/threads1 Conv2D/cpu/onednn/fwd/f32/n21c32h7w7k32r1s1/threads1\n")
-    save(f"{made}/require.json", {"roofs": {"cpu.dram": 4e10, "gpu.dram": 5e12}, "times": {"none": 1}})
     # Five equal nodes, of which n4 is 10 % slower; measured alone, all are 2 % faster.
     for node, kind, order in itertools.product(range(1, 6), ("zen5-2c/2026-11-22-conv2d", "h200/2026-11-26-lstm"), ("at-once", "alone")):
         run, cluster = load(f"baselines/stored/{kind}.json"), f"{made}/cluster/{kind.split('/')[0]}-{order}"

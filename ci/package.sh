@@ -295,11 +295,11 @@ test_library() {
   inside_root apt-get update -qq
   check "apt-get install of both" inside_root sh -c 'apt-get install -y -qq --no-install-recommends g++ cmake make /tmp/*.deb >/dev/null'
   as_user /usr
-  check "dlroof new" inside dlroof new mybench
+  check "the examples" inside cp -r /usr/share/dlroof/examples mybench
   check "find_package(dlroof)" inside sh -c 'cmake -S mybench -B built >/dev/null && cmake --build built >/dev/null'
-  check "the program" inside sh -c "built/mybench $quick | grep -E '^BM_Axpy/4096 .*FLOP/s +0.167 '"
+  check "the program" inside sh -c "built/axpy $quick | grep -E '^BM_Axpy/4096 .*FLOP/s +0.167 '"
   # shellcheck disable=SC2016
-  check "pkg-config" inside sh -c 'g++ -std=c++20 -O2 mybench/*.cpp -o mine -ldlroof_benchmark_main $(pkg-config --cflags --libs dlroof)'
+  check "pkg-config" inside sh -c 'g++ -std=c++20 -O2 mybench/axpy.cpp -o mine -ldlroof_benchmark_main $(pkg-config --cflags --libs dlroof)'
   check "the program" inside sh -c "./mine $quick | grep -E '^BM_Axpy/4096 .*FLOP/s +0.167 '"
   check "dpkg --purge" inside_root dpkg --purge libdlroof-dev dlroof
 }

@@ -1,18 +1,13 @@
 #include "baselines/cluster/node_effects.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <numeric>
 #include <set>
 
-#include "counters/base/error.h"
-#include "counters/base/json_reader.h"
 #include "counters/base/keys.h"
 #include "counters/base/numbers.h"
 #include "reporters/roofline/placed_run.h"
-#include "reporters/text/text.h"
 
 namespace dlroof::cluster {
 namespace {
@@ -122,14 +117,6 @@ std::vector<NodeEffect> EffectsOf(const std::vector<std::vector<BenchmarkRatio>>
   return effects;
 }
 
-std::map<std::string, double> LimitsIn(const JsonReader& file, const char* key) {
-  std::map<std::string, double> limits;
-  if (!file.Has(key)) return limits;
-  const auto named = file.Object(key);
-  for (const auto& name : named.Keys()) limits[name] = named.Positive(name);
-  return limits;
-}
-
 }  // namespace
 
 std::vector<RowGroup> GroupsOf(const Cluster& cluster) {
@@ -204,54 +191,6 @@ NodeEffects MakeNodeEffects(const Cluster& cluster) {
   effects.roofs = RoofSpreads(cluster);
   effects.nodes = EffectsOf(of_node);
   return effects;
-}
-
-Requirements ParseRequirements(const std::string& text, const std::string& where) {
-  const auto parsed = HandwrittenJson(text, where);
-  const JsonReader file(parsed, where);
-  file.RefuseOtherKeys({"roofs", "times"});
-  Requirements requirements{LimitsIn(file, "roofs"), LimitsIn(file, "times")};
-  if (requirements.roofs.empty() && requirements.most_times.empty())
-    throw BadInput("{}: expected a limit in 'roofs' or 'times'", where);
-  return requirements;
-}
-
-std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requirements) {
-  std::vector<std::map<std::string, double>> roofs(cluster.nodes.size()),
-      times(cluster.nodes.size());
-  for (std::size_t node = 0; node < cluster.nodes.size(); ++node)
-    for (const auto& [row, value] : cluster.nodes[node].roofs) roofs[node][RoofText(row)] = value;
-  EachTime(cluster, [&](auto i, auto node, double seconds) {
-    times[node][cluster.run.records[i].name] = seconds;
-  });
-  std::vector<Unmet> unmet;
-  const auto check = [&](std::size_t node, const std::map<std::string, double>& values,
-                         const std::map<std::string, double>& limits, bool are_times) {
-    for (const auto& [name, limit] : limits) {
-      const bool is_time = are_times || name.ends_with("launch");
-      const auto value = FindCopy(values, name);
-      if (!value || (is_time ? *value > limit : *value < limit))
-        unmet.push_back({node, name, is_time, limit, value});
-    }
-  };
-  for (std::size_t node = 0; node < cluster.nodes.size(); ++node) {
-    const auto status = cluster.nodes[node].status;
-    if (status != NodeStatus::kComplete && status != NodeStatus::kPartial) continue;
-    check(node, roofs[node], requirements.roofs, false);
-    check(node, times[node], requirements.most_times, true);
-  }
-  return unmet;
-}
-
-std::string TextOf(const Unmet& unmet, const Cluster& cluster) {
-  const auto value = [&](double number) {
-    if (unmet.is_time) return text::WithPrefix(number, "s");
-    const bool flops = unmet.what.ends_with("vector") || unmet.what.ends_with("matrix");
-    return text::WithPrefix(number, flops ? "FLOP/s" : "B/s");
-  };
-  return fmt::format("{}: {} {}, at {} {} required", cluster.nodes[unmet.node].name(), unmet.what,
-                     unmet.value ? "is " + value(*unmet.value) : "was not measured",
-                     unmet.is_time ? "most" : "least", value(unmet.limit));
 }
 
 }  // namespace dlroof::cluster

@@ -1,9 +1,7 @@
 // Differences between the nodes of a cluster: the spread of benchmarks and roofs over the nodes,
-// the search for slow nodes by repeated measurements (outliers.h), limits that nodes must meet.
-// Pure.
+// the search for slow nodes by repeated measurements (outliers.h). Pure.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,32 +71,5 @@ struct NodeEffects {
 std::string RoofText(const std::string& row);
 
 NodeEffects MakeNodeEffects(const Cluster& cluster);
-
-// Absolute limits for acceptance tests: roofs and maximum times of a node.
-struct Requirements {
-  // [flop/s], [byte/s] by a roof's name as in reports: "cpu.fp32.vector", "cpu.dram". The cost of a
-  // launch [s], e.g. "cpu.launch", is a maximum.
-  std::map<std::string, double> roofs;
-  std::map<std::string, double> most_times;  // [s] by benchmark
-};
-
-// Parses e.g. {"roofs": {"cpu.dram": 4e10}, "times": {"LSTM/...": 6e-5}}, with at least one limit.
-// Throws BadInput for anything else.
-Requirements ParseRequirements(const std::string& text, const std::string& where);
-
-// A limit that a node does not meet, because its value is worse or was not measured.
-struct Unmet {
-  std::size_t node = 0;
-  std::string what;  // name of the roof or benchmark
-  bool is_time = false;
-  double limit = 0;             // [s], [flop/s] or [byte/s]
-  std::optional<double> value;  // in the unit of `limit`; not set if not measured
-};
-
-// Returns the limits that complete or partial nodes do not meet, ordered by node.
-std::vector<Unmet> UnmetOf(const Cluster& cluster, const Requirements& requirements);
-
-// Returns e.g. "n3: cpu.dram is 35.1 GB/s, at least 40.0 GB/s required".
-std::string TextOf(const Unmet& unmet, const Cluster& cluster);
 
 }  // namespace dlroof::cluster

@@ -179,7 +179,7 @@ VersusRow RowOf(const VersusCluster& a, std::size_t in_a, const VersusCluster& b
                 .type = options.best_type ? "best" : ComparedType(record_a),
                 .a = SideOf(a, in_a, options.prices),
                 .b = SideOf(b, in_b, options.prices)};
-  row.energy_ratios = EnergyRatios(row.a.energies, row.b.energies);
+  row.energy_ratio = EnergyRatio(row.a.energy, row.b.energy);
   row.flops = SharedFlops(record_a, record_b);
   row.nodes_of_a = NodesOfA(a, row.a.seconds, b, row.b.seconds);
   row.nodes_of_a.value = row.b.node_calls_per_second / row.a.node_calls_per_second;
@@ -348,27 +348,20 @@ Versus MakeVersus(const VersusCluster& a, const VersusCluster& b, const VersusOp
 
 VersusCall CallOf(const VersusCluster& cluster, std::size_t index, const Prices* prices) {
   const auto& record = cluster.run.file.records[index];
-  const auto& placed = cluster.run.places[index];
-  VersusCall call{.seconds = QuantityOf(*placed.timing)};
+  VersusCall call{.seconds = QuantityOf(*cluster.run.places[index].timing)};
   if (const auto& energy = record.energy)
-    call.energies[EnergyClass::kMeasured] = {energy->joules, energy->ci95,
-                                             energy::HasOthersEnergy(*energy)};
+    call.energy = {energy->joules, energy->ci95, energy::HasOthersEnergy(*energy)};
   const auto* machine = prices == nullptr ? nullptr : record::MachineFor(cluster.run.file, record);
   const auto* price = machine == nullptr ? nullptr : PriceOf(*prices, *machine);
   if (price == nullptr) return call;
   const int devices = price->devices.value_or(cluster.devices);
   call.call_cost = price->per_node_hour / 3600 / devices * call.seconds.value;
-  const auto& time = placed.placement.time;
-  if (price->watts && !(time && time->bound == roofline::Bound::kOverhead))
-    call.energies[EnergyClass::kAssumed] = Times(*price->watts / devices, call.seconds);
   return call;
 }
 
-std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& b) {
-  std::map<EnergyClass, Quantity> ratios;
-  for (const auto& [kind, of_a] : a)
-    if (const auto of_b = b.find(kind); of_b != b.end()) ratios[kind] = RatioOf(of_a, of_b->second);
-  return ratios;
+std::optional<Quantity> EnergyRatio(const std::optional<Quantity>& a,
+                                    const std::optional<Quantity>& b) {
+  return a && b ? std::optional(RatioOf(*a, *b)) : std::nullopt;
 }
 
 Quantity RatioOf(const Quantity& x, const Quantity& y) {

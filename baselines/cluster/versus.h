@@ -1,9 +1,8 @@
 // Compares the same operators on two clusters A and B (e.g. GPUs and CPUs) by time, price and
-// energy (measured on both, or assumed from watts on both). Pure, except ReadPrices.
+// measured energy. Pure, except ReadPrices.
 #pragma once
 
 #include <functional>
-#include <iosfwd>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,7 +14,6 @@
 
 #include "baselines/cluster/gather.h"
 #include "ceilings/machine/machine.h"
-#include "counters/base/keys.h"
 #include "reporters/document/document.h"
 #include "reporters/record/run_file.h"
 #include "reporters/roofline/placed_run.h"
@@ -93,19 +91,9 @@ Prices ParsePrices(const std::string& text, const std::string& where);
 // Returns the first kind in the file's order that matches the machine, or null.
 const PriceKind* PriceOf(const Prices& prices, const machine::Machine& machine);
 
-enum class EnergyClass {
-  kMeasured,  // by energy counters of the devices, read before and after the calls
-  kAssumed    // watts of a node under load, from the file of prices, times the call's seconds;
-              // not of calls bound by overhead, in which the devices mostly wait
-};
-inline constexpr KeyRow<EnergyClass> kEnergyClasses[] = {{EnergyClass::kMeasured, "measured"},
-                                                         {EnergyClass::kAssumed, "assumed"}};
-
-// Class -> energy [J] of a call or of all calls of a model, for the classes that are known.
-using Energies = std::map<EnergyClass, Quantity>;
-
-// Returns A's energy divided by B's, for each class that both have.
-std::map<EnergyClass, Quantity> EnergyRatios(const Energies& a, const Energies& b);
+// Returns A's energy divided by B's, or nullopt unless both are known.
+std::optional<Quantity> EnergyRatio(const std::optional<Quantity>& a,
+                                    const std::optional<Quantity>& b);
 
 // Returns whether an option in a name (e.g. "nchw") only chooses an implementation, not the result.
 using IsImplementationOption = std::function<bool(std::string_view option)>;
@@ -126,13 +114,13 @@ struct VersusCluster {
 struct VersusCall {
   Quantity seconds = {};                 // [s]
   std::optional<double> call_cost = {};  // [currency], if the price of its machine is known
-  Energies energies = {};                // [J]
+  // [J] by energy counters of the devices, read before and after the calls
+  std::optional<Quantity> energy = {};
 };
 
-// Returns a call of the record at `index`, which has a time. `prices` may be null. Its energies are
-// kMeasured: as in the record; kAssumed, if `prices` has watts and overhead does not bind the call:
-// the node's watts times the call's seconds / number of devices per node (PriceKind::devices, else
-// the cluster's).
+// Returns a call of the record at `index`, which has a time. `prices` may be null. The cost is that
+// of a device: the node's price / number of devices per node (PriceKind::devices, else the
+// cluster's).
 VersusCall CallOf(const VersusCluster& cluster, std::size_t index, const Prices* prices);
 
 // Returns the data type by which a record is compared: its own type, but "f32" for tf32 on a GPU,
@@ -187,14 +175,8 @@ struct VersusRow {
   // if unknown or different; each cluster's cost then uses its own counted_flops.
   std::optional<double> flops;
   Quantity nodes_of_a;  // [1] number of A's nodes with the calls per second of one node of B
-  std::map<EnergyClass, Quantity> energy_ratios;  // A / B, of classes that both have
-  std::vector<std::string> differences;           // A | B, e.g. "library: onednn | cudnn"
-};
-
-// The row or layer of two sums (on A and on B) that changes their ratio most if it is left out.
-struct LargestEffect {
-  std::string name;
-  double nodes_without = 0;  // [1] nodes of A as fast as one of B, by the sums without the row
+  std::optional<Quantity> energy_ratio;  // [1] A / B
+  std::vector<std::string> differences;  // A | B, e.g. "library: onednn | cudnn"
 };
 
 // Sums over the same calls on A and on B.
@@ -202,11 +184,8 @@ struct VersusSums {
   // [s] sums, and [1] number of A's nodes as fast as one node of B; set if there is a call
   std::optional<Quantity> a, b, nodes_of_a;
   std::optional<double> cost_ratio;  // [1] A's cost of these calls / B's, if both are known
-  // The sums then say little about the other rows. nullopt for a single row, and if none of them
-  // changes nodes_of_a by more than a factor of 1.5.
-  std::optional<LargestEffect> largest;
-  Energies energies_a, energies_b;                // [J] of the classes that every call has
-  std::map<EnergyClass, Quantity> energy_ratios;  // of classes that A and B have
+  std::optional<Quantity> energy_a, energy_b;  // [J] set if every call has an energy
+  std::optional<Quantity> energy_ratio;        // [1] A / B
 };
 
 // Sums over one call of each problem of one operator and type, without energies.
@@ -289,8 +268,6 @@ struct VersusReport {
 // Returns the report: tables, and sentences on their sources and assumptions.
 document::Document VersusDocument(const VersusReport& report);
 std::string VersusTitle(const VersusReport& report);
-// Writes a CSV line per row, with all digits; unknown fields are empty.
-void WriteVersusCsv(const VersusReport& report, std::ostream& out);
 // Returns an object with "a", "b", "rows", "totals", "models"; unknown quantities have no key.
 nlohmann::json VersusJson(const VersusReport& report);
 

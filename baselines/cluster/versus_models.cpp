@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include "baselines/cluster/versus.h"
@@ -42,79 +41,45 @@ Calls FastestCalls(const VersusCluster& cluster, const std::string& type, std::s
   return calls;
 }
 
-// Sums over calls on one cluster. Sums of energies and costs exist only if every call has them.
+// Sums over calls on one cluster. The energy and the cost exist only if every call has one.
 struct CallSum {
   QuantitySum seconds;
-  std::map<EnergyClass, QuantitySum> joules;
+  QuantitySum joules;
   std::optional<double> cost = 0;
 
-  // Returns the time of these calls [s].
-  double Add(const std::vector<VersusCall>& calls, double count) {
-    double all = 0;
+  void Add(const std::vector<VersusCall>& calls, double count) {
     for (const auto& call : calls) {
-      all += count * call.seconds.value;
       seconds.Add(call.seconds, count);
       cost = cost && call.call_cost ? std::optional(*cost + count * *call.call_cost) : std::nullopt;
-      for (const auto& [kind, energy] : call.energies) joules[kind].Add(energy, count);
+      if (call.energy) joules.Add(*call.energy, count);
     }
-    return all;
   }
-  Energies TotalEnergies() const {
-    Energies total;
-    for (const auto& [kind, sum] : joules)
-      if (sum.added() == seconds.added()) total[kind] = *sum.Total();
-    return total;
+  std::optional<Quantity> Energy() const {
+    return joules.added() == seconds.added() ? joules.Total() : std::nullopt;
   }
 };
 
 // Sums over the same calls on both clusters.
-class BothSums {
- public:
+struct BothSums {
+  CallSum a, b;
+
   // Adds `count` times the calls of a row or a layer.
-  void Add(const std::string& name, const std::vector<VersusCall>& a,
-           const std::vector<VersusCall>& b, double count) {
-    times_.push_back({name, a_.Add(a, count), b_.Add(b, count)});
+  void Add(const std::vector<VersusCall>& of_a, const std::vector<VersusCall>& of_b, double count) {
+    a.Add(of_a, count);
+    b.Add(of_b, count);
   }
 
-  VersusSums Total(const VersusCluster& a, const VersusCluster& b) const {
-    VersusSums sums{.a = a_.seconds.Total(),
-                    .b = b_.seconds.Total(),
-                    .energies_a = a_.TotalEnergies(),
-                    .energies_b = b_.TotalEnergies()};
-    if (times_.empty()) return sums;
-    sums.nodes_of_a = NodesOfA(a, *sums.a, b, *sums.b);
-    if (a_.cost && b_.cost) sums.cost_ratio = *a_.cost / *b_.cost;
-    sums.largest = Largest(sums.nodes_of_a->value);
-    sums.energy_ratios = EnergyRatios(sums.energies_a, sums.energies_b);
+  VersusSums Total(const VersusCluster& cluster_a, const VersusCluster& cluster_b) const {
+    VersusSums sums{.a = a.seconds.Total(),
+                    .b = b.seconds.Total(),
+                    .energy_a = a.Energy(),
+                    .energy_b = b.Energy()};
+    if (!sums.a) return sums;
+    sums.nodes_of_a = NodesOfA(cluster_a, *sums.a, cluster_b, *sums.b);
+    if (a.cost && b.cost) sums.cost_ratio = *a.cost / *b.cost;
+    sums.energy_ratio = EnergyRatio(sums.energy_a, sums.energy_b);
     return sums;
   }
-
- private:
-  struct Time {
-    std::string name;
-    double a = 0, b = 0;  // [s] of all calls of the row or layer
-  };
-
-  // Returns VersusSums::largest. `nodes_of_a` [1]: by the sums of all rows.
-  std::optional<LargestEffect> Largest(double nodes_of_a) const {
-    constexpr double kNotable = 1.5;
-    double a = 0, b = 0, most = std::log(kNotable);
-    for (const auto& time : times_) {
-      a += time.a;
-      b += time.b;
-    }
-    std::optional<LargestEffect> largest;
-    for (const auto& time : times_) {
-      const double factor = (1 - time.a / a) / (1 - time.b / b);
-      if (times_.size() < 2 || std::abs(std::log(factor)) <= most) continue;
-      most = std::abs(std::log(factor));
-      largest = LargestEffect{time.name, factor * nodes_of_a};
-    }
-    return largest;
-  }
-
-  CallSum a_, b_;
-  std::vector<Time> times_;
 };
 
 // Returns the layer's calls in a pass ("inference", "training"), or nullopt if a call has no time.
@@ -158,7 +123,7 @@ VersusModel CompareModel(const VersusCluster& a, const VersusCluster& b, const M
       continue;
     }
     row.in_both += layer.count;
-    sums.Add(layer.problem, *of_a, *of_b, layer.count);
+    sums.Add(*of_a, *of_b, layer.count);
   }
   static_cast<VersusSums&>(row) = sums.Total(a, b);
   return row;
@@ -232,7 +197,7 @@ std::vector<VersusTotal> TotalsOf(const VersusCluster& a, const VersusCluster& b
     const bool fallback = row.a.fallback || row.b.fallback;
     ++(fallback ? total.fallbacks : total.operators);
     if (!fallback)
-      sums.Add(row.key, {{row.a.seconds, row.a.call_cost}}, {{row.b.seconds, row.b.call_cost}}, 1);
+      sums.Add({{row.a.seconds, row.a.call_cost}}, {{row.b.seconds, row.b.call_cost}}, 1);
   }
   return VectorOf<VersusTotal>(totals.all, [&](auto& of_and_sums) {
     auto& [total, sums] = of_and_sums.second;

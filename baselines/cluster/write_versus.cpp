@@ -1,16 +1,14 @@
-// The document, CSV and JSON of `cluster versus`.
+// The document and JSON of `cluster versus`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ostream>
 #include <set>
 #include <tuple>
 
 #include "baselines/cluster/gather.h"
 #include "baselines/cluster/versus.h"
 #include "counters/base/keys.h"
-#include "counters/base/numbers.h"
 #include "reporters/document/document.h"
 #include "reporters/record/record.h"
 #include "reporters/text/numbers.h"
@@ -76,35 +74,24 @@ std::string IntervalText(const std::optional<std::pair<double, double>>& ci95) {
 
 std::string CostText(const std::optional<double>& cost) { return cost ? ThreeDigits(*cost) : ""; }
 
-std::string TextOfClass(const std::map<EnergyClass, Quantity>& values, EnergyClass kind,
-                        const char* unit) {
-  const auto* value = FindValue(values, kind);
-  return value == nullptr ? "" : QuantityText(*value, unit);
+std::string QuantityText(const std::optional<Quantity>& quantity, const char* unit) {
+  return quantity ? QuantityText(*quantity, unit) : "";
 }
 
-std::vector<EnergyClass> ClassesOf(const VersusReport& report) {
-  std::vector<EnergyClass> classes;
-  for (const auto& [kind, key] : kEnergyClasses)
-    if (std::ranges::any_of(report.versus.rows, [kind = kind](const VersusRow& row) {
-          return row.a.energies.contains(kind) || row.b.energies.contains(kind);
-        }))
-      classes.push_back(kind);
-  return classes;
+bool HasEnergies(const VersusReport& report) {
+  return std::ranges::any_of(report.versus.rows,
+                             [](const VersusRow& row) { return row.a.energy || row.b.energy; });
 }
 
 void AddEnergyHead(const VersusReport& report, std::vector<std::string>& head) {
-  for (const auto kind : ClassesOf(report)) {
-    const auto mark = kind == EnergyClass::kMeasured ? "" : " (assumed)";
-    head.insert(head.end(), {fmt::format("A energy{}", mark), fmt::format("B energy{}", mark),
-                             fmt::format("A/B energy{}", mark)});
-  }
+  if (HasEnergies(report)) head.insert(head.end(), {"A energy", "B energy", "A/B energy"});
 }
 
-void AddEnergyCells(const VersusReport& report, const Energies& a, const Energies& b,
-                    const std::map<EnergyClass, Quantity>& ratios, Table::Row& line) {
-  for (const auto kind : ClassesOf(report))
-    line.insert(line.end(), {TextOfClass(a, kind, "J"), TextOfClass(b, kind, "J"),
-                             TextOfClass(ratios, kind, "")});
+void AddEnergyCells(const VersusReport& report, const std::optional<Quantity>& a,
+                    const std::optional<Quantity>& b, const std::optional<Quantity>& ratio,
+                    Table::Row& line) {
+  if (HasEnergies(report))
+    line.insert(line.end(), {QuantityText(a, "J"), QuantityText(b, "J"), QuantityText(ratio, "")});
 }
 
 // Returns the distinct results of `text` for the rows' records of A or of B, e.g. "x or y".
@@ -128,15 +115,9 @@ std::string CoversText(const VersusReport& report, bool of_a) {
 }
 
 void AddEnergyNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  const auto classes = ClassesOf(report);
-  if (std::ranges::count(classes, EnergyClass::kMeasured) > 0)
+  if (HasEnergies(report))
     notes.push_back(fmt::format("energy: of one call, by counters. A: {}. B: {}",
                                 CoversText(report, true), CoversText(report, false)));
-  if (std::ranges::count(classes, EnergyClass::kAssumed) > 0)
-    notes.emplace_back(
-        "energy (assumed): the watts of a node under load in the file of prices, times the call's "
-        "seconds, unless it is bound by overhead; not measured, and never compared with a "
-        "measurement");
 }
 
 bool HasCosts(const VersusReport& report) { return !report.versus.currency.empty(); }
@@ -163,18 +144,6 @@ void AddPriceNotes(const VersusReport& report, std::vector<std::string>& notes) 
         versus.watts_ratio
             ? fmt::format(", and draws as much power as {}", ThreeDigits(*versus.watts_ratio))
             : ""));
-}
-
-void AddLargestNotes(const VersusReport& report, std::vector<std::string>& notes) {
-  const auto add = [&](const std::string& name, const VersusSums& sums) {
-    if (const auto& largest = sums.largest)
-      notes.push_back(fmt::format("{}: without {} it is {} nodes, not {}", name, largest->name,
-                                  ThreeDigits(largest->nodes_without),
-                                  QuantityText(*sums.nodes_of_a, "")));
-  };
-  for (const auto& total : report.versus.totals) add(total.of, total);
-  for (const auto& model : report.models)
-    add(fmt::format("{} {} {}", model.model, model.pass, model.type), model);
 }
 
 // Returns the positions (from 1) of `some` in `kinds`, e.g. "1,3".
@@ -225,36 +194,10 @@ std::string TimesText(const record::Record& record) {
   return text == "queued calls" ? "queued calls by the GPU's clock" : text + " on the GPU";
 }
 
-// Returns, e.g. "Conv2D 1.04, LSTM 1.71", each operator's median of (time of a queued call / time
-// of the call in a CUDA graph). Only older files have both times; "" if no row has them.
-std::string QueuedOverGraph(const VersusReport& report, const VersusCluster& cluster,
-                            const VersusSide VersusRow::*side) {
-  std::map<std::string, std::vector<double>> ratios;
-  for (const auto& row : report.versus.rows) {
-    const auto& record = cluster.run.file.records[(row.*side).record];
-    std::vector<double> in_graph;
-    for (const auto& repetition : record.repetitions)
-      if (repetition.gpu && repetition.gpu->graph_seconds)
-        in_graph.push_back(*repetition.gpu->graph_seconds);
-    if (record.timed == record::timed::kDevice && !in_graph.empty())
-      ratios[record.op].push_back((row.*side).seconds.value / Median(std::move(in_graph)));
-  }
-  std::vector<std::string> texts;
-  for (auto& [op, of_op] : ratios)
-    texts.push_back(fmt::format("{} {:.2f}", op, Median(std::move(of_op))));
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
-
 void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) {
   notes.push_back(fmt::format(
       "times{}: A: {}. B: {}", report.versus.times == CallTime::kLatency ? " (latency)" : "",
       EachOnce(report, true, TimesText), EachOnce(report, false, TimesText)));
-  for (const auto& [name, cluster, side] :
-       {std::tuple("A", report.a, &VersusRow::a), {"B", report.b, &VersusRow::b}})
-    if (const auto ratios = QueuedOverGraph(report, *cluster, side); !ratios.empty())
-      notes.push_back(fmt::format(
-          "{}: queued calls of an older file; over the time in a CUDA graph (median): {}", name,
-          ratios));
   for (const auto& [name, cluster] : {std::pair("A", report.a), {"B", report.b}})
     if (const auto& count = cluster->node_times)
       notes.push_back(fmt::format(
@@ -281,7 +224,7 @@ Table OperatorTable(const VersusReport& report) {
     line.insert(line.end(), {ShareText(row.a), ShareText(row.b), row.a.bound, row.b.bound,
                              QuantityText(row.nodes_of_a, ""), IntervalText(row.nodes_of_a.ci95)});
     if (costs) line.insert(line.end(), {CostText(row.a.cost), CostText(row.b.cost)});
-    AddEnergyCells(report, row.a.energies, row.b.energies, row.energy_ratios, line);
+    AddEnergyCells(report, row.a.energy, row.b.energy, row.energy_ratio, line);
     line.emplace_back(NumbersText(row.differences, kinds));
     table.rows.push_back(std::move(line));
   }
@@ -290,10 +233,8 @@ Table OperatorTable(const VersusReport& report) {
 
 // Adds the cells of A, B, the nodes of A for one of B with their interval, and the cost.
 void AddSums(const VersusReport& report, const VersusSums& sums, Table::Row& line) {
-  const auto cell = [](const std::optional<Quantity>& quantity, const char* unit) {
-    return quantity ? QuantityText(*quantity, unit) : "";
-  };
-  line.insert(line.end(), {cell(sums.a, "s"), cell(sums.b, "s"), cell(sums.nodes_of_a, ""),
+  line.insert(line.end(), {QuantityText(sums.a, "s"), QuantityText(sums.b, "s"),
+                           QuantityText(sums.nodes_of_a, ""),
                            IntervalText(sums.nodes_of_a ? sums.nodes_of_a->ci95 : std::nullopt)});
   if (HasCosts(report)) line.emplace_back(CostText(sums.cost_ratio));
 }
@@ -320,7 +261,7 @@ Table ModelTable(const VersusReport& report) {
         Table::Row{model.model, model.pass, model.type,
                    fmt::format("{:.0f} of {:.0f}", model.in_both, model.layers)});
     AddSums(report, model, line);
-    AddEnergyCells(report, model.energies_a, model.energies_b, model.energy_ratios, line);
+    AddEnergyCells(report, model.energy_a, model.energy_b, model.energy_ratio, line);
   }
   return table;
 }
@@ -339,21 +280,6 @@ std::string OnlyText(const std::map<std::string, std::size_t>& by_type, const ch
                      types.empty() ? "" : fmt::format(" ({})", fmt::join(types, ", ")));
 }
 
-// Adds a note on each f32 total whose operator also has a tf32 total. The two totals are of
-// different problems: the GPU's file has the problems of the f32 total in f32 only.
-void AddTf32Notes(const VersusReport& report, std::vector<std::string>& notes) {
-  std::set<std::string> totals;
-  for (const auto& total : report.versus.totals) totals.insert(total.of);
-  for (const auto& total : totals)
-    if (total.ends_with(" f32") &&
-        (totals.contains(total + "|tf32") ||
-         totals.contains(total.substr(0, total.size() - 3) + "tf32|f32")))
-      notes.push_back(fmt::format(
-          "{}: the GPU has no tf32 time of these problems, although frameworks use tf32: do not "
-          "compare this total with that of tf32",
-          total));
-}
-
 std::vector<std::string> VersusNotes(const VersusReport& report) {
   const auto& versus = report.versus;
   std::vector<std::string> notes = {
@@ -363,12 +289,10 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
                   DeviceText(*report.b)),
       fmt::format("{} operators have a time on both clusters; {}, {}", versus.rows.size(),
                   OnlyText(versus.only_a, "A"), OnlyText(versus.only_b, "B"))};
-  AddTf32Notes(report, notes);
   if (const auto all = DifferenceKindsOf(versus).of_all; !all.empty())
     notes.push_back(fmt::format("in every row (A | B): {}", fmt::join(all, "; ")));
   AddTimesNotes(report, notes);
   AddFallbackNotes(report, notes);
-  AddLargestNotes(report, notes);
   AddPriceNotes(report, notes);
   AddEnergyNotes(report, notes);
   AddOverheadNotes(report, notes);
@@ -401,36 +325,6 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
   return notes;
 }
 
-// Returns the CSV fields of an interval, "LOW,HIGH".
-std::string CsvInterval(const std::optional<std::pair<double, double>>& ci95) {
-  return ci95 ? fmt::format("{},{}", ci95->first, ci95->second) : ",";
-}
-
-// Returns one cluster's CSV fields of a row, in the order of the header of WriteVersusCsv.
-std::string CsvSide(const VersusCluster& cluster, const VersusSide& side) {
-  const auto& record = cluster.run.file.records[side.record];
-  const bool at_most = side.share && side.share->at_most;
-  const auto share = side.share ? text::CsvCell(side.share->value) : "";
-  return fmt::format(",{},{},{},{},{},{},{},{},{},{},{}", text::CsvCell(record.name),
-                     text::CsvCell(record.library), side.seconds.value,
-                     CsvInterval(side.seconds.ci95), 1 / side.seconds.value,
-                     side.node_calls_per_second, at_most ? "" : share,
-                     at_most          ? "not validated"
-                     : side.specified ? "given"
-                                      : "",
-                     text::CsvCell(side.bound), text::CsvCell(side.cost), at_most ? share : "");
-}
-
-// Returns the CSV fields of one energy class: ",A,B,A / B" [J], [J], [1].
-std::string CsvEnergy(const VersusRow& row, EnergyClass kind) {
-  std::string fields;
-  for (const auto* values : {&row.a.energies, &row.b.energies, &row.energy_ratios}) {
-    const auto* energy = FindValue(*values, kind);
-    fields += ',' + (energy == nullptr ? "" : fmt::format("{}", energy->value));
-  }
-  return fields;
-}
-
 // Returns an object with `name`: the value, "ci95" if known, and "disturbed" if noisy.
 nlohmann::json QuantityJson(const Quantity& quantity, const char* name) {
   nlohmann::json object = {{name, quantity.value}};
@@ -439,11 +333,9 @@ nlohmann::json QuantityJson(const Quantity& quantity, const char* name) {
   return object;
 }
 
-nlohmann::json ByClassJson(const std::map<EnergyClass, Quantity>& values, const char* name) {
-  nlohmann::json object;
-  for (const auto& [kind, value] : values)
-    object[std::string(KeyIn(kEnergyClasses, kind))] = QuantityJson(value, name);
-  return object;
+// Returns {"measured": QuantityJson}.
+nlohmann::json MeasuredJson(const Quantity& quantity, const char* name) {
+  return {{"measured", QuantityJson(quantity, name)}};
 }
 
 void AddNodes(const Quantity& nodes_of_a, nlohmann::json& object) {
@@ -465,7 +357,7 @@ nlohmann::json SideJson(const VersusCluster& cluster, const VersusSide& side) {
   if (!side.bound.empty()) written["bound"] = side.bound;
   if (side.counted_flops) written["counted_flops"] = *side.counted_flops;
   if (side.cost) written["cost_per_1e15_flop"] = *side.cost;
-  if (!side.energies.empty()) written["energy"] = ByClassJson(side.energies, "joules");
+  if (side.energy) written["energy"] = MeasuredJson(*side.energy, "joules");
   if (record.energy) written["energy"]["measured"]["covers"] = record.energy->covers;
   return written;
 }
@@ -477,24 +369,20 @@ nlohmann::json RowJson(const VersusReport& report, const VersusRow& row) {
                             {"differences", row.differences}};
   if (row.flops) written["flops"] = *row.flops;
   AddNodes(row.nodes_of_a, written);
-  if (!row.energy_ratios.empty())
-    written["energy_ratio"] = ByClassJson(row.energy_ratios, "a_over_b");
+  if (row.energy_ratio) written["energy_ratio"] = MeasuredJson(*row.energy_ratio, "a_over_b");
   return written;
 }
 
 void AddSums(const VersusSums& sums, nlohmann::json& object) {
-  for (const auto& [key, seconds, energies] :
-       {std::tuple("a", &sums.a, &sums.energies_a), {"b", &sums.b, &sums.energies_b}}) {
+  for (const auto& [key, seconds, energy] :
+       {std::tuple("a", &sums.a, &sums.energy_a), {"b", &sums.b, &sums.energy_b}}) {
     if (!*seconds) continue;
     object[key] = QuantityJson(**seconds, "seconds");
-    if (!energies->empty()) object[key]["energy"] = ByClassJson(*energies, "joules");
+    if (*energy) object[key]["energy"] = MeasuredJson(**energy, "joules");
   }
   if (sums.nodes_of_a) AddNodes(*sums.nodes_of_a, object);
   if (sums.cost_ratio) object["cost_a_over_b"] = *sums.cost_ratio;
-  if (const auto& largest = sums.largest)
-    object["largest"] = {{"name", largest->name}, {"nodes_of_a_without", largest->nodes_without}};
-  if (!sums.energy_ratios.empty())
-    object["energy_ratio"] = ByClassJson(sums.energy_ratios, "a_over_b");
+  if (sums.energy_ratio) object["energy_ratio"] = MeasuredJson(*sums.energy_ratio, "a_over_b");
 }
 
 nlohmann::json TotalJson(const VersusTotal& total) {
@@ -539,28 +427,6 @@ document::Document VersusDocument(const VersusReport& report) {
     differences.items.push_back({kind});
   document.Add(std::move(differences));
   return document;
-}
-
-void WriteVersusCsv(const VersusReport& report, std::ostream& out) {
-  out << "operator";
-  for (const char side : {'a', 'b'})
-    for (const char* field : {"name", "library", "seconds", "ci95_low", "ci95_high",
-                              "calls_per_second", "node_calls_per_second", "fraction_of_roof",
-                              "roof", "bound", "cost_per_1e15_flop", "fraction_of_roof_at_most"})
-      out << fmt::format(",{}_{}", side, field);
-  out << ",flops,nodes_of_a,nodes_low,nodes_high,currency,differences";
-  for (const auto& [kind, key] : kEnergyClasses)
-    out << fmt::format(",a_{0}_joules,b_{0}_joules,{0}_joules_a_over_b", key);
-  out << ",timed_a,timed_b\n";
-  for (const auto& row : report.versus.rows) {
-    out << text::CsvCell(row.key) << CsvSide(*report.a, row.a) << CsvSide(*report.b, row.b)
-        << fmt::format(",{},{},{},{},{}", text::CsvCell(row.flops), row.nodes_of_a.value,
-                       CsvInterval(row.nodes_of_a.ci95), text::CsvCell(report.versus.currency),
-                       text::CsvCell(fmt::format("{}", fmt::join(row.differences, "; "))));
-    for (const auto& [kind, key] : kEnergyClasses) out << CsvEnergy(row, kind);
-    out << fmt::format(",{},{}\n", report.a->run.file.records[row.a.record].timed.value_or(""),
-                       report.b->run.file.records[row.b.record].timed.value_or(""));
-  }
 }
 
 std::string VersusTitle(const VersusReport& report) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "baselines/statistics/shift.h"
@@ -119,26 +118,6 @@ double SecondsOf(const Tuning& tuning) {
   double seconds = 0;
   for (const auto& block : tuning.blocks) seconds += block.seconds;
   return seconds;
-}
-
-std::optional<Spread> SpreadOf(const Tuning& tuning) {
-  constexpr std::size_t kMinPairs = 8;
-  std::map<Setting, double> last;  // log time of each setting in its last block
-  std::vector<double> differences;
-  for (const auto& block : tuning.blocks)
-    for (std::size_t i = 0; i < block.results.size(); ++i) {
-      auto seconds = VectorOf<double>(block.results[i].windows, &record::Repetition::seconds);
-      std::erase(seconds, 0.0);
-      if (block.results[i].failure || seconds.empty()) continue;
-      const double now = std::log(Median(std::move(seconds)));
-      const auto [found, first] = last.emplace(block.settings[i], now);
-      if (!first) differences.push_back(now - found->second);
-      found->second = now;
-    }
-  if (differences.size() < kMinPairs) return std::nullopt;
-  // The difference of two independent values has sqrt(2) times their deviation.
-  return Spread{std::expm1(statistics::RobustDeviation(differences, 0) / std::sqrt(2)),
-                differences.size()};
 }
 
 void Members(auto& all, Choice& choice) {

@@ -54,7 +54,6 @@ struct TrialResult {
       windows;  // in measuring order; the same number for each setting of the block
   std::optional<Reason> failure;  // set if the program crashed, hung or printed no result
   bool unsupported = false;       // failed because this machine cannot run it
-  std::string algorithm = {};     // chosen by the library; not in files
 };
 
 // Prefix of TrialBlock::stage in blocks that confirm steps.
@@ -175,15 +174,6 @@ void JudgeNoise(Tuning& tuning);
 
 // Returns the total duration of all blocks [s].
 double SecondsOf(const Tuning& tuning);
-
-// Variation of the times of one setting between blocks.
-struct Spread {
-  double deviation = 0;   // [1] relative standard deviation
-  std::size_t pairs = 0;  // [1] number of pairs of successive blocks with the same setting
-};
-// Returns the spread over all settings of the tuning, from the median difference of successive
-// blocks, which is robust against outliers. Returns nullopt for fewer than 8 pairs.
-std::optional<Spread> SpreadOf(const Tuning& tuning);
 
 struct TuningFile {
   nlohmann::json about;         // the command and its flags

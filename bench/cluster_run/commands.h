@@ -25,7 +25,6 @@ struct LaunchRequest {
   std::optional<std::vector<std::string>> names;  // nodes to measure; absent: Slurm takes any
   int visits = 0;                                 // [1] number of re-measurements of `names`
   std::optional<int> gpus;  // [1] processes per node, each with one GPU; absent: one with all GPUs
-  std::optional<std::string> time;  // time limit of the job, in sbatch's syntax
 };
 
 // Returns the sbatch script, in which all texts of the request are quoted. With `gpus`, its

@@ -29,26 +29,7 @@ constexpr std::size_t kMaxListed = 20;
 
 struct GatherFlags {
   std::string folder, output = "cluster.json";
-  std::vector<std::string> without;       // nodes to leave out
-  std::optional<std::string> drain_list;  // file
 };
-
-// Removes the nodes of --without, which names nodes or hosts. Throws BadInput for an unknown name.
-void LeaveOut(const GatherFlags& flags, std::vector<cluster::NodeSummary>& summaries,
-              std::optional<std::vector<std::string>>& asked) {
-  for (const auto& node : flags.without) {
-    const auto is_meant = [&](const std::string& name, const std::string& host) {
-      return node == name || node == host || name.starts_with(node + "-gpu");
-    };
-    auto removed = std::erase_if(summaries, [&](const cluster::NodeSummary& summary) {
-      return is_meant(summary.facts.name, summary.facts.host);
-    });
-    if (asked)
-      removed += std::erase_if(*asked, [&](const std::string& name) { return is_meant(name, ""); });
-    if (removed == 0)
-      throw BadInput("--without={}: no node of {} has this name", node, flags.folder);
-  }
-}
 
 std::vector<cluster::NodeSummary> ReadAll(const NodeFolder& folder) {
   const auto files = folder.NodeFiles();
@@ -170,27 +151,15 @@ int RunGather(const GatherFlags& flags) {
   RefuseInputs({flags.output}, VectorOf<std::string>(folder.NodeFiles(), [](const auto& file) {
                  return file.string();
                }));
-  auto summaries = ReadAll(folder);
-  auto asked = folder.Asked();
-  LeaveOut(flags, summaries, asked);
-  auto cluster = cluster::Gather(std::move(summaries), asked, ReadNodeRun);
-  if (!flags.without.empty())
-    cluster.remarks.push_back(
-        fmt::format("left out by --without: {}", fmt::join(flags.without, ", ")));
+  auto cluster = cluster::Gather(ReadAll(folder), folder.Asked(), ReadNodeRun);
   cluster::AddFindings(ReadVisits(flags.folder), cluster);
-  std::vector<std::string> command = {"dlroof",     "cluster", "gather",
-                                      flags.folder, "-o",      flags.output};
-  for (const auto& node : flags.without) command.insert(command.end(), {"--without", node});
+  const std::vector<std::string> command = {"dlroof",     "cluster", "gather",
+                                            flags.folder, "-o",      flags.output};
   WriteFile(flags.output, JsonText(cluster::ToJson(cluster, text::CommandLine(command))) + '\n',
             OnDisk::kNow);
   const auto absent = PrintIncomplete(cluster);
   for (const auto& remark : cluster.remarks) std::cerr << text::Printable(remark) << '\n';
   PrintVerdicts(cluster, std::cerr);
-  if (flags.drain_list) {
-    const auto hosts = HostsToDrain(cluster);
-    WriteFile(*flags.drain_list,
-              fmt::format("{}{}", fmt::join(hosts, "\n"), hosts.empty() ? "" : "\n"));
-  }
   std::cerr << fmt::format("{} of {} nodes are complete; {} benchmarks\nwrote {}\n",
                            cluster.nodes.size() - absent.count, cluster.nodes.size(),
                            cluster.run.records.size(), flags.output);
@@ -201,7 +170,6 @@ struct ClusterReportFlags {
   std::string file;
   std::vector<std::string> outputs;
   bool verbose = false;
-  std::optional<std::string> requirements;  // file
 };
 
 std::string PageOf(const cluster::Cluster& cluster, const cluster::NodeEffects& effects,
@@ -229,20 +197,6 @@ std::string ScriptOf(const cluster::Cluster& cluster, const cluster::NodeEffects
   return figure::NodeMapScript(cluster::MapOf(cluster, effects), extension);
 }
 
-// Prints the limits that nodes do not meet. Returns whether there are any.
-bool PrintUnmet(const cluster::Cluster& cluster, const std::string& path) {
-  const auto requirements =
-      cluster::ParseRequirements(ReadFile(path, "a file of requirements"), path);
-  const auto unmet = cluster::UnmetOf(cluster, requirements);
-  for (const auto& miss : unmet)
-    std::cout << text::Printable(cluster::TextOf(miss, cluster)) << '\n';
-  if (unmet.empty())
-    std::cout << fmt::format("all nodes meet the {} limits of {}\n",
-                             requirements.roofs.size() + requirements.most_times.size(),
-                             text::Printable(path));
-  return !unmet.empty();
-}
-
 int ReportCluster(const ClusterReportFlags& flags) {
   const figure::Outputs<cluster::Cluster, cluster::NodeEffects> outputs(
       {{"html", PageOf}, {"md", TextOf}, {"csv", TextOf}}, ScriptOf);
@@ -252,10 +206,9 @@ int ReportCluster(const ClusterReportFlags& flags) {
   document::Write(cluster::ClusterDocument(cluster, effects, flags.verbose),
                   text::TerminalColumns(), std::cout);
   PrintVerdicts(cluster, std::cout);
-  const bool unmet = flags.requirements && PrintUnmet(cluster, *flags.requirements);
   std::cout << std::flush;
   outputs.Write(flags.outputs, cluster, effects);
-  return unmet ? kSlowNode : ExitCodeOf(cluster);
+  return ExitCodeOf(cluster);
 }
 
 }  // namespace
@@ -270,11 +223,7 @@ runner::Command MakeClusterGather() {
       .options = {runner::Ruled("DIR", {.type = runner::kFolder, .required = true}, &flags->folder,
                                 "the nodes' shared folder"),
                   runner::Ruled("-o,--output", {.type = runner::kFile}, &flags->output,
-                                "cluster file to write (default cluster.json)"),
-                  runner::Ruled("--without", {.one_each = true, .comma = true}, &flags->without,
-                                "leave out these nodes, such as n3,n5; may be repeated"),
-                  runner::Ruled("--drain-list", {.type = runner::kFile}, &flags->drain_list,
-                                "file to write with the names of the slow nodes, one per line")},
+                                "cluster file to write (default cluster.json)")},
       .run = [flags] { return RunGather(*flags); }};
 }
 
@@ -284,7 +233,7 @@ runner::Command MakeClusterReport() {
       .name = "report",
       .about =
           "show a cluster file: nodes, and roofs and benchmarks over nodes; exit code 1: a node is "
-          "slow or misses a requirement, 3: some nodes are incomplete",
+          "slow, 3: some nodes are incomplete",
       .options =
           {runner::Ruled("FILE", {.type = runner::kFile, .required = true}, &flags->file,
                          "file of `dlroof cluster gather`"),
@@ -292,11 +241,7 @@ runner::Command MakeClusterReport() {
                "-o,--output", {.type = runner::kFile, .one_each = true}, &flags->outputs,
                "also write x.html (page), x.md, x.csv (every time), or x.svg, x.pdf, x.png (map of "
                "nodes and benchmarks)"),
-           {"--verbose", &flags->verbose, "show all rows, not only the first 20"},
-           runner::Ruled(
-               "--require", {.type = runner::kFile}, &flags->requirements,
-               "file of limits that every node must meet: {\"roofs\": {\"cpu.dram\": 4e10}, "
-               "\"times\": {\"BENCHMARK\": 6e-5}}")},
+           {"--verbose", &flags->verbose, "show all rows, not only the first 20"}},
       .run = [flags] { return ReportCluster(*flags); }};
 }
 

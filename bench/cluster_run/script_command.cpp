@@ -66,7 +66,6 @@ std::vector<std::string> OptionsOf(const LaunchRequest& request) {
   std::vector<std::string> options;
   if (request.names)
     options.push_back(fmt::format("--nodelist={}", fmt::join(*request.names, ",")));
-  if (request.time) options.push_back("--time=" + *request.time);
   if (request.gpus) options.push_back(fmt::format("--gpus-per-node={}", *request.gpus));
   options.insert(options.end(), request.options.begin(), request.options.end());
   return options;
@@ -77,7 +76,6 @@ std::vector<std::string> OptionsOf(const LaunchRequest& request) {
 std::string LaunchScript(const LaunchRequest& request) {
   for (const auto* texts : {&request.arguments, &request.options})
     for (const auto& text : *texts) RefuseControls(text);
-  if (request.time) RefuseControls(*request.time);
   RefuseControls(request.out);
   RefuseControls(request.dlroof);
   const auto quoted = [](const std::string& text) { return text::CommandLine({text}); };
@@ -193,14 +191,14 @@ runner::Command MakeClusterScript() {
            {"--out", &request.out, "folder that all nodes share", {.type = runner::kFolder}},
            runner::Ruled("--dlroof", {.type = runner::kFile}, &request.dlroof,
                          "path of dlroof on the nodes (default: the path of this program)"),
-           runner::Ruled("--option", {.one_each = true}, &request.options,
-                         "option for sbatch (--option=--partition=gpu); may be repeated"),
+           runner::Ruled(
+               "--option", {.one_each = true}, &request.options,
+               "option for sbatch (--option=--partition=gpu, --option=--time=2:00:00); may be "
+               "repeated"),
            runner::Ruled(
                "--per-gpu", {.limits = runner::Range{1, 64}}, &request.gpus,
                "number of GPUs of a node: start one process for each GPU, which sees only this GPU "
                "(default: one process for each node, which sees all GPUs)"),
-           {"--time", &request.time,
-            "limit of the job's time as sbatch writes it, such as 2:00:00"},
            runner::Ruled(
                "--revisit", {.type = runner::kFile}, &flags->revisit,
                "cluster file whose suspects are visited again together with ordinary nodes, five "

@@ -123,8 +123,6 @@ std::string VersusText(const cluster::VersusReport& report, const std::string& e
   std::ostringstream text;
   if (extension == "md")
     document::WriteMarkdown(cluster::VersusDocument(report), text);
-  else if (extension == "csv")
-    cluster::WriteVersusCsv(report, text);
   else
     text << JsonText(cluster::VersusJson(report), 1) << '\n';
   return text.str();
@@ -132,8 +130,7 @@ std::string VersusText(const cluster::VersusReport& report, const std::string& e
 
 int RunVersus(const VersusFlags& flags) {
   const figure::Outputs<cluster::VersusReport> outputs(
-      {{"html", VersusPage}, {"md", VersusText}, {"csv", VersusText}, {"json", VersusText}},
-      VersusScript);
+      {{"html", VersusPage}, {"md", VersusText}, {"json", VersusText}}, VersusScript);
   auto inputs = PathsIn(flags.a + ',' + flags.b);
   if (flags.prices) inputs.push_back(*flags.prices);
   outputs.Check(flags.outputs, inputs);
@@ -192,10 +189,9 @@ runner::Command MakeClusterVersus() {
            {"--latency", &flags->latency,
             "compare single calls: on a GPU that is idle, with their launch (default: calls that "
             "follow each other, on a GPU by the device's time of queued calls)"},
-           runner::Ruled(
-               "-o,--output", {.type = runner::kFile, .one_each = true}, &flags->outputs,
-               "also write x.html (page), x.md, x.csv, x.json, or x.svg, x.pdf, x.png (both "
-               "rooflines)")},
+           runner::Ruled("-o,--output", {.type = runner::kFile, .one_each = true}, &flags->outputs,
+                         "also write x.html (page), x.md, x.json, or x.svg, x.pdf, x.png (both "
+                         "rooflines)")},
       .run = [flags] { return RunVersus(*flags); }};
 }
 

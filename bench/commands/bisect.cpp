@@ -14,7 +14,6 @@ struct BisectFlags {
   supervise::Request request;
   std::optional<std::string> min_effect;
   std::vector<std::string> revisions, what;
-  bool step = false;
 };
 
 int RunBisect(const BisectFlags& flags) {
@@ -22,18 +21,14 @@ int RunBisect(const BisectFlags& flags) {
   if (flags.what.empty())
     throw BadInput(
         "bisect: expected the benchmark's name behind --: dlroof bisect GOOD BAD -- NAME");
-  const std::size_t wanted = flags.step ? 1 : 2;
-  if (flags.revisions.size() != wanted)
-    throw BadInput(flags.step ? "bisect: expected one commit, GOOD, with --step"
-                              : "bisect: expected two commits, GOOD and BAD");
+  if (flags.revisions.size() != 2) throw BadInput("bisect: expected two commits, GOOD and BAD");
   request.good = flags.revisions.front();
   request.bad = flags.revisions.back();
   request.name = flags.what.front();
   request.arguments.assign(flags.what.begin() + 1, flags.what.end());
   request.min_effect = ParseShare("--min-effect", flags.min_effect).value_or(request.min_effect);
   StopOnInterrupt();
-  return flags.step ? supervise::Step(request, std::cerr)
-                    : supervise::Bisect(request, std::cout, std::cerr);
+  return supervise::Bisect(request, std::cout, std::cerr);
 }
 
 Command MakeBisect() {
@@ -46,7 +41,7 @@ Command MakeBisect() {
           "and measures each interleaved with GOOD",
       .options =
           {Ruled("COMMITS", {.required = true}, &flags->revisions,
-                 "GOOD and BAD, the older one first; only GOOD with --step"),
+                 "GOOD and BAD, the older one first"),
            Ruled("NAME", {.type = runner::kFlag}, &flags->what,
                  "after --: the benchmark's name, and arguments of its program"),
            {"--build", &request.build,
@@ -56,16 +51,10 @@ Command MakeBisect() {
                  "path of the program in the worktree (default build/dlroof_bench)"),
            Ruled("-C", {.type = kFolder}, &request.repository,
                  "folder of the repository (default .)"),
-           Ruled("--worktrees", {.type = kFolder}, &request.folder,
-                 "folder for the worktrees, which stay there, so that later builds compile only "
-                 "what changed (default: a temporary one)"),
            Ruled("--budget", {.limits = AboveZero{}}, &request.budget_seconds,
                  "[s] for measuring one commit (default 120)"),
            {"--min-effect", &flags->min_effect,
-            "a smaller difference between GOOD and BAD is none (default 2%)"},
-           {"--step", &flags->step,
-            "compare the checked-out tree with GOOD and exit as `git bisect run` expects: 0 like "
-            "GOOD, 1 not, 125 cannot tell"}},
+            "a smaller difference between GOOD and BAD is none (default 2%)"}},
       .run = [flags] { return RunBisect(*flags); }};
 }
 

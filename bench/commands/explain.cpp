@@ -9,8 +9,6 @@
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervised_program.h"
-#include "bench/tune/tune.h"
-#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
@@ -26,15 +24,13 @@
 namespace dlroof::commands {
 namespace {
 
-// [s] Default of --seconds: limit per benchmark for the breakdown, and for --try.
-constexpr double kExplainSeconds = 25, kTrySeconds = 30;
+constexpr double kExplainSeconds = 25;  // [s] default of --seconds
 
 struct ExplainFlags {
   std::vector<std::string> what, outputs;
   std::optional<std::string> bench, machine;
   bool thorough = false;
   std::optional<double> seconds;  // [s] limit per benchmark
-  bool try_proposal = false;
 };
 
 std::string RunJson(const roofline::PlacedRun& run, const std::string&) {
@@ -107,44 +103,6 @@ document::Document ExplanationOf(const record::Record& record, const roofline::P
   return document;
 }
 
-// Returns settings that may be faster than the benchmark's own: on a GPU other options of its name,
-// on a CPU what the largest component of its time suggests. Empty if there are none.
-std::vector<tune::Proposal> ProposalsFor(const record::Record& record,
-                                         const roofline::Placed& placed) {
-  if (record.status == record::Status::kUnsupported || workload::FindOp(record.op) == nullptr)
-    return {};
-  if (record.device == "gpu") return tune::GpuProposals(workload::ParseBenchmarkName(record.name));
-  if (!placed.breakdown || !record.parallel) return {};
-  const auto proposal = tune::ProposalOf(*placed.breakdown, record.parallel->threads);
-  return proposal ? std::vector{*proposal} : std::vector<tune::Proposal>();
-}
-
-// Writes a sentence about the proposals. With --try measures them and writes what they gain.
-void WriteProposals(const ExplainFlags& flags, const record::Record& record,
-                    const roofline::Placed& placed, std::ostream& out) {
-  const auto proposals = ProposalsFor(record, placed);
-  std::vector<std::string> sentences;
-  if (proposals.empty()) {
-    // On a GPU, dlroof tune varies only the options of the name.
-    const bool more = record.device == "cpu" && !workload::InvalidReason(record.name);
-    if (flags.try_proposal)
-      sentences = {fmt::format(
-          "nothing to try: no option of the name is known to reduce its largest component{}",
-          more ? "; dlroof tune NAME tries the library's settings" : "")};
-  } else if (!flags.try_proposal) {
-    std::vector<std::string> texts;
-    for (const auto& proposal : proposals) texts.push_back(proposal.text);
-    sentences = {fmt::format("untried: {} (explain NAME --try)", fmt::join(texts, ", "))};
-  } else if (const auto name = workload::ParseBenchmarkName(record.name); record.device == "gpu") {
-    sentences = tune::TryOnGpu(proposals, {supervise::BenchProgram(flags.bench), name});
-  } else {
-    sentences = {tune::TryProposal(proposals.front(), {supervise::BenchProgram(flags.bench), name},
-                                   flags.seconds.value_or(kTrySeconds))};
-  }
-  for (const auto& sentence : sentences) out << "  " << text::Printable(sentence) << '\n';
-  out << '\n';
-}
-
 constexpr std::string_view kLeftOut =
     "Near and far tensors were not measured for every benchmark; --thorough has no limit.\n";
 
@@ -154,8 +112,6 @@ int ExplainAll(const ExplainFlags& flags) {
   auto outputs = flags.outputs;
   const bool file =
       flags.what.size() == 1 && std::filesystem::exists(InputPath(flags.what.front()));
-  if (file && flags.try_proposal)
-    throw BadInput("explain: --try measures: expected benchmark names, not a run file");
   auto found = file ? std::optional(record::ReadRunFile(flags.what.front(), std::cerr))
                     : Measure(flags, outputs);
   if (!found) return InterruptCode();
@@ -169,8 +125,7 @@ int ExplainAll(const ExplainFlags& flags) {
   for (std::size_t i = 0; i < run.places.size(); ++i) {
     const auto& record = run.file.records[i];
     document::Print(ExplanationOf(record, run.places[i]));
-    WriteProposals(flags, record, run.places[i], std::cout);
-    if (StoppedByInterrupt()) return InterruptCode();
+    std::cout << '\n';
     if (record.status == record::Status::kFailed || record.status == record::Status::kWrong)
       exit_code = 1;
   }
@@ -197,11 +152,7 @@ Command MakeExplain() {
            MeasuredMachineOption(flags->machine),
            {"--thorough", &flags->thorough, "measure without a limit for each benchmark"},
            Ruled("--seconds", {.limits = AboveZero{}, .excludes = {"--thorough"}}, &flags->seconds,
-                 "[s] limit for each benchmark (default 25), and for its --try (default 30)"),
-           {"--try", &flags->try_proposal,
-            "measure the setting that the largest component suggests, interleaved with the "
-            "default; on a GPU the other options of the name: best, padded, another layout, "
-            "persistent algorithms"},
+                 "[s] limit for each benchmark (default 25)"),
            BenchOption(flags->bench)},
       .run = [flags] { return ExplainAll(*flags); }};
 }

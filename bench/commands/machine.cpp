@@ -47,25 +47,9 @@ struct MachineFlags {
   std::string device = "cpu";
   std::optional<std::string> named;  // machine file or known GPU to show instead of this machine
   std::optional<std::string> output;
-  bool as_template = false;
 };
 
-void ShowTemplate(const MachineFlags& flags) {
-  const auto name = flags.named.value_or("h100");
-  const auto example = machine_file::ReadMachineFile(name);
-  if (!machine_file::IsSpecified(example))
-    throw BadInput(
-        "--template: {}: its rates are measured; a template starts from specified ones: {}", name,
-        fmt::join(machine_file::KnownGpuNames(), ", "));
-  const auto text = machine_file::MachineTemplate(example).dump(2) + '\n';
-  if (flags.output)
-    WriteFile(*flags.output, text);
-  else
-    std::cout << text << std::flush;
-}
-
 void ShowMachine(MachineFlags flags) {
-  if (flags.as_template) return ShowTemplate(flags);
   machine::ProgressPrinter progress(std::cerr, machine::StderrIsTerminal());
   flags.measure.progress = std::ref(progress);
   const machine::Machine machine = flags.named ? machine_file::ReadMachineFile(*flags.named)
@@ -104,10 +88,8 @@ Command MakeMachine() {
                  &flags->measure.threads,
                  "thread counts (default: 1 and all CPUs that the process may use; with --thorough "
                  "also 2, 4, 8, ... between them)"),
-           {"--template", &flags->as_template,
-            "print a machine file to fill in by hand, which explains every member, pipe and level, "
-            "with the rates of MACHINE (default h100) as an example"},
-           Ruled("-o,--output", {.type = kFile}, &flags->output, "also write the machine file")},
+           Ruled("-o,--output", {.type = kFile}, &flags->output,
+                 "also write the machine file, which can be changed by hand")},
       .run = [flags] {
         ShowMachine(*flags);
         return StoppedByInterrupt() ? InterruptCode() : 0;

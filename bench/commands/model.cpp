@@ -21,7 +21,7 @@ namespace dlroof::commands {
 namespace {
 
 struct ModelFlags {
-  std::optional<std::string> gpus, machine, problem, run_file, sweep;
+  std::optional<std::string> gpu, machine, problem, run_file, sweep;
   std::string direction = "fwd", type = "f32", format = "table";
   std::vector<std::string> suites, scales, outputs;
   std::optional<int64_t> batch;  // replaces the problem's batch size
@@ -59,35 +59,15 @@ std::string ChoiceText(const ModelFlags& flags) {
                      flags.batch ? fmt::format(", batch {}", *flags.batch) : "");
 }
 
-struct ModelInputs {
-  std::optional<record::RunFile> run;
-  std::optional<machine::Machine> machine;
-  std::vector<std::string> gpus;  // one "" if --gpu names no GPU
-};
-
-ModelInputs InputsOf(const ModelFlags& flags) {
-  ModelInputs inputs;
-  std::istringstream names(flags.gpus.value_or(""));
-  for (std::string name; std::getline(names, name, ',');) {
-    if (name.empty()) throw BadInput("--gpu={}: a name is empty", *flags.gpus);
-    inputs.gpus.push_back(name);
-  }
-  if (inputs.gpus.empty()) inputs.gpus.emplace_back();
-  if (inputs.gpus.size() > 1 && flags.machine)
-    throw BadInput("--machine has the ceilings of one GPU: expected --gpu with one name");
-  if (flags.run_file) inputs.run = record::ReadRunFile(*flags.run_file, std::cerr);
-  if (flags.machine) inputs.machine = machine_file::ReadMachineFile(*flags.machine);
-  return inputs;
-}
-
-model::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs,
-                            const std::string& gpu) {
+model::ModelReport ReportOf(const ModelFlags& flags) {
   model::ModelReport report;
-  report.run = inputs.run;
+  if (flags.run_file) report.run = record::ReadRunFile(*flags.run_file, std::cerr);
+  std::optional<machine::Machine> machine;
+  if (flags.machine) machine = machine_file::ReadMachineFile(*flags.machine);
   auto groups = GroupsOf(flags, report.run);
-  report.base.gpu = model::ChosenGpu(
-      {gpu.empty() ? std::nullopt : std::optional(gpu), inputs.machine ? &*inputs.machine : nullptr,
-       inputs.run ? &*inputs.run : nullptr, flags.run_file.value_or("")});
+  report.base.gpu =
+      model::ChosenGpu({flags.gpu, machine ? &*machine : nullptr,
+                        report.run ? &*report.run : nullptr, flags.run_file.value_or("")});
   report.choice = ChoiceText(flags);
   for (const auto& scale : flags.scales)
     report.designs.push_back({model::Rescaled(report.base, scale), {}});
@@ -106,48 +86,24 @@ model::ModelReport ReportOf(const ModelFlags& flags, const ModelInputs& inputs,
   return report;
 }
 
-using Reports = std::vector<model::ModelReport>;
-
-std::string ModelText(const Reports& reports, const std::string& = {}) {
-  document::Document document;
+std::string ModelText(const model::ModelReport& report, const std::string& = {}) {
   std::ostringstream text;
-  for (const auto& report : reports) document.Add(model::DocumentOf(report));
-  document::Write(document, 0, text);
+  document::Write(model::DocumentOf(report), 0, text);
   return text.str();
 }
 
-std::string ModelJson(const Reports& reports, const std::string& = {}) {
-  if (reports.size() == 1) return JsonText(model::ToJson(reports[0]), 1) + "\n";
-  auto all = nlohmann::json::array();
-  for (const auto& report : reports) all.push_back(model::ToJson(report));
-  return JsonText(all, 1) + "\n";
-}
-
-const model::ModelReport& OnlyOf(const Reports& reports, const std::string& extension) {
-  if (reports.size() > 1)
-    throw BadInput("-o: .{} is only for one GPU; several can be written to .json or .txt",
-                   extension);
-  return reports.at(0);
-}
-
-std::string ModelPage(const Reports& reports, const std::string& extension) {
-  return model::ModelPage(OnlyOf(reports, extension));
-}
-
-std::string ModelScript(const Reports& reports, const std::string& extension) {
-  return model::FigureScript(OnlyOf(reports, extension), extension);
+std::string ModelJson(const model::ModelReport& report, const std::string& = {}) {
+  return JsonText(model::ToJson(report), 1) + "\n";
 }
 
 int ShowModel(const ModelFlags& flags) {
-  const figure::Outputs<Reports> outputs(
-      {{"json", ModelJson}, {"txt", ModelText}, {"html", ModelPage}}, ModelScript);
+  const figure::Outputs<model::ModelReport> outputs({{"json", ModelJson}, {"txt", ModelText}},
+                                                    model::FigureScript);
   outputs.Check(flags.outputs);
-  const auto inputs = InputsOf(flags);
-  Reports reports;
-  for (const auto& gpu : inputs.gpus) reports.push_back(ReportOf(flags, inputs, gpu));
-  outputs.Write(flags.outputs, reports);
+  const auto report = ReportOf(flags);
+  outputs.Write(flags.outputs, report);
   if (!flags.outputs.empty()) return 0;
-  std::cout << (flags.format == "json" ? ModelJson(reports) : ModelText(reports)) << std::flush;
+  std::cout << (flags.format == "json" ? ModelJson(report) : ModelText(report)) << std::flush;
   return 0;
 }
 
@@ -161,9 +117,9 @@ Command MakeModel() {
       .options =
           {Ruled("FILE", {.type = kFile}, &flags->run_file,
                  "run file, whose GPU convolutions are compared with the model"),
-           {"--gpu", &flags->gpus,
-            "names of built-in GPUs or parameter files, separated by commas (default: the GPU of "
-            "the run or machine file, with its ceilings; else v100)"},
+           {"--gpu", &flags->gpu,
+            "name of a built-in GPU, or a parameter file (default: the GPU of the run or machine "
+            "file, with its ceilings; else v100)"},
            Ruled("--machine", {.type = kMachine}, &flags->machine,
                  "machine whose validated or specified ceilings replace the GPU's parameters: " +
                      machine_file::MachineChoices()),
@@ -185,7 +141,7 @@ Command MakeModel() {
            Ruled("--format", {.choices = {"table", "json"}}, &flags->format,
                  "table (default) or json"),
            Ruled("-o,--output", {.type = kFile, .one_each = true}, &flags->outputs,
-                 "write x.json, x.txt, x.html, or a figure of --scale or --sweep (x.svg, x.pdf, "
+                 "write x.json, x.txt, or a figure of --scale or --sweep (x.svg, x.pdf, "
                  "x.png) instead of the table")},
       .run = [flags] { return ShowModel(*flags); }};
 }

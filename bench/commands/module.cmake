@@ -1,5 +1,3 @@
-dlroof_embed(ProjectFiles project/*)
-
 # The completion script, in the folder below share that an installation has.
 set(dlroof_completions "${dlroof_BINARY_DIR}/share/bash-completion/completions")
 add_custom_command(OUTPUT "${dlroof_completions}/dlroof" DEPENDS dlroof VERBATIM COMMENT "writing the completion"

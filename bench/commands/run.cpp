@@ -88,8 +88,7 @@ Command MakeRun() {
                  {.type = kFile, .one_each = true, .words = 2, .excludes = {"--ab"}},
                  &flags->libraries,
                  "OLD and NEW: two files of oneDNN (libdnnl.so.3, 3.2 or newer) to measure "
-                 "interleaved as with --ab; also names the implementations and memory layouts that "
-                 "they choose differently"),
+                 "interleaved as with --ab"),
            Ruled("-o,--output", {.type = kFile}, &request.outputs,
                  "run file to write (default run.json); with --ab and --ab-library twice (default "
                  "old.json and new.json). Until all is done, a journal is beside the last one"),

@@ -98,8 +98,6 @@ Command MakeTune() {
             "measure the default and the best setting in a file of tunings again, interleaved"},
            {"--allow-precision", &request.space.precision,
             "also try narrower types and fpmath modes, which change the results"},
-           {"--batch", &request.space.batch,
-            "also try other batch sizes, compared by the time of one image or sequence"},
            {"--env", &flags->environment,
             "VARIABLE=value,value: also try these values of an environment variable (LD_PRELOAD of "
             "an allocator, ONEDNN_PRIMITIVE_CACHE_CAPACITY)"},

@@ -115,7 +115,7 @@ namespace {
            {"groups", "_g"}},
           {{"gpu", "_p", ":", "padded", "its padding differs at the two ends",
             "add the padding by a copy first, as frameworks do; untried: option padded, best or "
-            "another layout (dlroof explain --try)"}},
+            "another layout (dlroof tune)"}},
           ProductFlopsOf<ParseConv2d>},
      .flop_convention = "2 per multiply-add of a filter tap inside the image, in every direction, "
                         "as benchdnn counts; each bias add, relu and add to the bias gradient 1, "

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
 #include "bench/model/study.h"
 #include "counters/base/error.h"
@@ -276,24 +275,6 @@ document::Document DocumentOf(const ModelReport& report) {
   if (!report.gains.empty()) document.Add(BalanceNext(report));
   for (const auto& sweep : report.sweeps) document.Add(SweepTable(report, sweep));
   return document;
-}
-
-std::string ModelPage(const ModelReport& report) {
-  auto document = DocumentOf(report);
-  Table parameters{.title = "The GPU's figures", .columns = {"figure", "value", "source"}};
-  const auto gpu = delta::ToJson(report.base.gpu);
-  for (const auto& item : gpu.items())
-    if (item.value().is_object())
-      parameters.rows.push_back({item.key(),
-                                 fmt::format("{:.6g}", item.value().at("value").get<double>()),
-                                 item.value().at("source").get<std::string>()});
-  document.Add(std::move(parameters));
-  figure::PageFigure figure{.why_none = "no figure: it needs --scale or --sweep"};
-  if (!report.designs.empty() || !report.sweeps.empty())
-    figure = figure::DrawForPage([&] { return FigureScript(report, "svg"); });
-  std::ostringstream page;
-  document::WriteHtml(document, report.base.gpu.name, figure.svg, figure.why_none, page);
-  return page.str();
 }
 
 namespace {

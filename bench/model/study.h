@@ -172,7 +172,4 @@ nlohmann::json ToJson(const ModelReport& report);
 // per value of the second resource). Throws BadInput if the report has neither.
 std::string FigureScript(const ModelReport& report, const std::string& extension);
 
-// Returns a page without scripts: the figure (by gnuplot), the document, and the GPU's parameters.
-std::string ModelPage(const ModelReport& report);
-
 }  // namespace dlroof::model

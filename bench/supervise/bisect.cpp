@@ -7,7 +7,6 @@
 #include <sstream>
 #include <utility>
 
-#include "baselines/history/builds.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
@@ -47,17 +46,15 @@ std::string CommitOf(const std::string& folder, const std::string& revision) {
   return FirstLine(ran.out);
 }
 
-// A Git worktree. The destructor removes it unless `keep`.
+// A Git worktree, which the destructor removes.
 class Worktree {
  public:
-  Worktree(const std::string& repository, std::string path, bool keep)
-      : repository_(repository), path_(std::move(path)), keep_(keep) {
-    if (fs::exists(path_ + "/.git")) return;  // kept by an earlier search
+  Worktree(const std::string& repository, std::string path)
+      : repository_(repository), path_(std::move(path)) {
     GitText(repository_, {"worktree", "prune"});
     GitText(repository_, {"worktree", "add", "--detach", "--no-checkout", path_, "HEAD"});
   }
   ~Worktree() {
-    if (keep_) return;
     try {
       RunGit(repository_, {"worktree", "remove", "--force", path_});
     } catch (const std::exception&) {
@@ -75,7 +72,6 @@ class Worktree {
  private:
   const std::string& repository_;
   std::string path_;
-  bool keep_;
 };
 
 std::string Short(const std::string& commit) { return commit.substr(0, 12); }
@@ -136,18 +132,16 @@ class Bisection {
         out_(out),
         log_(log),
         good_(CommitOf(request.repository, request.good)),
-        bad_(CommitOf(request.repository, request.bad)),
-        folder_(request.folder ? fs::absolute(*request.folder).string() : temporary_ / "trees") {
+        bad_(CommitOf(request.repository, request.bad)) {
     if (good_ == bad_ ||
         RunGit(request.repository, {"merge-base", "--is-ancestor", good_, bad_}).exit_code != 0)
       throw BadInput("{} is not an ancestor of {}: expected the older, faster commit first",
                      request.good, request.bad);
-    fs::create_directories(folder_);
   }
 
   int Run() {
-    const Worktree good(request_.repository, folder_ + "/good", request_.folder.has_value());
-    const Worktree step(request_.repository, folder_ + "/step", request_.folder.has_value());
+    const Worktree good(request_.repository, folder_ / "good");
+    const Worktree step(request_.repository, folder_ / "step");
     log_ << fmt::format("building {} (GOOD)\n", Title(good_));
     good_program_ = BuildCommit(request_, good, good_);
     log_ << fmt::format("building {} (BAD)\n", Title(bad_));
@@ -228,8 +222,7 @@ class Bisection {
   std::ostream& out_;
   std::ostream& log_;
   std::string good_, bad_;  // full commit hashes
-  TemporaryFolder temporary_;
-  std::string folder_;
+  TemporaryFolder folder_;
   std::string good_program_;
   double half_ = 0;  // [1] half of the logarithm of BAD / GOOD
 };
@@ -238,30 +231,6 @@ class Bisection {
 
 int Bisect(const Request& request, std::ostream& out, std::ostream& log) {
   return Bisection(request, out, log).Run();
-}
-
-int Step(const Request& request, std::ostream& log) {
-  const auto& repository = request.repository;
-  const auto good = CommitOf(repository, request.good);
-  const auto common =
-      GitText(repository, {"rev-parse", "--path-format=absolute", "--git-common-dir"});
-  const history::Builds programs(common + "/dlroof-bisect");
-  auto stored = programs.Find(good);
-  if (!stored) {
-    const TemporaryFolder temporary;
-    const Worktree tree(repository, temporary / "good", false);
-    stored = programs.Keep(good, BuildCommit(request, tree, good), history::kUsualLimit).program;
-  }
-  const auto root = GitText(repository, {"rev-parse", "--show-toplevel"});
-  if (const auto reason = Build(request, root)) {
-    log << fmt::format("skipped: {}\n", reason->text);
-    return kStepSkip;
-  }
-  const auto ratio =
-      Measure(request, stored->run, ProgramIn(request, root), request.min_effect, log);
-  if (ratio) log << fmt::format("{}: {}\n", text::Printable(request.name), TextOf(*ratio));
-  if (!ratio || ratio->verdict == statistics::Verdict::kAmbiguous) return kStepSkip;
-  return ratio->verdict == statistics::Verdict::kSame ? kStepLikeGood : kStepLikeBad;
 }
 
 std::vector<std::string> ParseBisectAll(std::string_view output) {

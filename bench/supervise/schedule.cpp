@@ -33,9 +33,6 @@ namespace {
 
 using nlohmann::json;
 
-// Key in Outcome::result whose value is the result of ChoiceIn.
-constexpr const char* kPrimitive = "primitive";
-
 std::string ListedBy(const ListedPair& pair, std::size_t side) {
   return side == 0 && pair.base ? *pair.base : pair.contender;
 }
@@ -229,10 +226,9 @@ class StandaloneRun : public Schedule {
 };
 
 struct Progress {
-  std::array<std::optional<json>, 2> choices;  // of BASE and NEW, with --ab-library
-  std::optional<statistics::Shift> shift;      // NEW / BASE, at the last look
-  std::size_t looks = 0;                       // [1] number of past looks (statistics::kLooks)
-  bool settled = false;                        // more blocks would not change the verdict
+  std::optional<statistics::Shift> shift;  // NEW / BASE, at the last look
+  std::size_t looks = 0;                   // [1] number of past looks (statistics::kLooks)
+  bool settled = false;                    // more blocks would not change the verdict
 };
 
 constexpr double kMaxSilence = 5;  // [s] maximum time without a line of progress
@@ -277,7 +273,7 @@ class InterleavedRun : public Schedule {
         process.reset();
         outcome = run_.RunStandalone(side, ListedBy(pair, side), WindowFlags(run_.IsPlain(side)));
       } else {
-        outcome = End(*process);
+        outcome = run_.Finished(process->End(), process->paths());
       }
       if (!outcome || StoppedByInterrupt()) return std::nullopt;
       outcomes.at(side) = std::move(*outcome);
@@ -292,8 +288,7 @@ class InterleavedRun : public Schedule {
       auto paths = PathsIn(run_.folder(), side == 0 ? "base" : "new");
       auto command = run_.Command(side, ListedBy(pair, side), paths);
       processes.at(side) = std::make_unique<InterleavedProcess>(
-          std::move(command), std::move(paths), request().timeout_seconds,
-          request().libraries.empty() ? Variables() : kLogOfCreations);
+          std::move(command), std::move(paths), request().timeout_seconds);
     }
     for (const auto side : Order(base_first[0])) processes.at(side)->Ready();
     for (const auto side : Order(base_first[0]))
@@ -304,19 +299,8 @@ class InterleavedRun : public Schedule {
     return processes;
   }
 
-  Outcome End(InterleavedProcess& process) {
-    auto outcome = run_.Finished(process.End(), process.paths());
-    if (!request().libraries.empty() && outcome.result.is_object())
-      if (auto choice = ChoiceIn(ReadFileIfAny(process.paths().out)))
-        outcome.result[kPrimitive] = std::move(*choice);
-    return outcome;
-  }
-
   void Add(const JournalEntry& entry, bool is_new) override {
     Progress& progress = progress_[entry.benchmark.contender];
-    for (std::size_t side = 0; side < 2; ++side)
-      if (const auto& result = entry.outcomes.at(side).result; result.contains(kPrimitive))
-        progress.choices.at(side) = result.at(kPrimitive);
     const auto base = RecordOfSide(entry.benchmark, 0),
                contender = RecordOfSide(entry.benchmark, 1);
     if (base.status != record::Status::kOk || contender.status != record::Status::kOk) {
@@ -379,9 +363,6 @@ class InterleavedRun : public Schedule {
     auto about = run_.About();
     about["interleaved"] =
         record::ToJson(record::InterleavedComparison{run_.header().id, rule_.min_effect});
-    for (const auto& [contender, progress] : progress_)
-      if (const auto& choice = progress.choices.at(side))
-        about["primitives"][record::BareName(contender)] = *choice;
     std::string path;
     Write(side, about, interrupted, path);
     return {path, record::ReadRunFile(path, log_)};
@@ -398,34 +379,6 @@ class InterleavedRun : public Schedule {
     return names;
   }
 
-  // Writes where the two libraries' choices differ, with the benchmarks' verdicts.
-  void WriteChoices(const compare::CompareResult& result) const {
-    std::map<std::string, std::string> verdicts;  // by the benchmark's name in NEW
-    for (const auto& row : result.rows)
-      if (row.contender != nullptr) verdicts[row.contender->name] = VerdictText(row);
-    std::size_t known = 0, changed = 0;
-    std::string text;
-    for (const auto& pair : benchmarks()) {
-      const auto& [base, contender] = ProgressOf(pair).choices;
-      if (!base || !contender) continue;
-      ++known;
-      const auto changes = ChangesBetween(*base, *contender);
-      if (changes.empty()) continue;
-      ++changed;
-      const auto name = record::BareName(pair.contender);
-      text += fmt::format("  {}  {}\n", text::Printable(name), verdicts[name]);
-      for (const auto& change : changes) text += fmt::format("    {}\n", text::Printable(change));
-    }
-    run_.tables() << fmt::format("\nwhat the libraries chose differently: {} of {} benchmarks\n{}",
-                                 changed, known, text);
-  }
-
-  static std::string VerdictText(const compare::Comparison& row) {
-    const auto verdict = statistics::Key(row.verdict);
-    return row.judgement ? fmt::format("{} ({:.3f})", verdict, row.judgement->ratio)
-                         : std::string(verdict);
-  }
-
   int Finish() override {
     std::optional<compare::NamedRun> base, contender;
     const std::size_t pending = run_.Over() ? benchmarks().size() - settled_ : 0;
@@ -437,7 +390,6 @@ class InterleavedRun : public Schedule {
     const auto result = compare::Compare(*base, *contender, {.names = NamesDone()});
     compare::WriteTable(result, {base->where, contender->where}, text::TerminalColumns(),
                         run_.tables());
-    if (!request().libraries.empty()) WriteChoices(result);
     run_.tables() << std::flush;
     return StoppedByInterrupt() ? InterruptCode() : result.exit_code;
   }

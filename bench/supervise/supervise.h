@@ -1,5 +1,5 @@
 // Measures each benchmark in its own process, or those of two builds or two versions of oneDNN
-// interleaved, for the commands run, compare --again, gate and bisect.
+// interleaved, for the commands run, gate and bisect.
 #pragma once
 
 #include <cstdint>
@@ -176,25 +176,17 @@ struct Request {
   std::string build =
       "cmake --preset release >/dev/null && cmake --build build --target dlroof_bench";
   std::string program = "build/dlroof_bench";
-  double budget_seconds = 120;        // [s] for measuring one commit
-  double min_effect = 0.02;           // [1] smaller differences between GOOD and BAD are ignored
-  std::optional<std::string> folder;  // keeps the worktrees there; absent: temporary
+  double budget_seconds = 120;  // [s] for measuring one commit
+  double min_effect = 0.02;     // [1] smaller differences between GOOD and BAD are ignored
 };
 
 // Exit codes of bisect.
 inline constexpr int kFound = 0, kCannotTell = 3;
-// Exit codes of a step, with the meaning that `git bisect run` gives them.
-inline constexpr int kStepLikeGood = 0, kStepLikeBad = 1, kStepSkip = 125;
 
 // Finds the commit and prints it to `out`. Returns kFound, or kCannotTell if BAD does not differ
 // from GOOD or if several commits remain because commits were skipped. Throws BadInput if GOOD is
 // not an ancestor of BAD, or if GOOD or BAD does not build or lacks the benchmark.
 int Bisect(const Request& request, std::ostream& out, std::ostream& log);
-
-// One step of `git bisect run`: builds the checked-out tree and compares it with GOOD, whose stored
-// program it uses. Returns kStepLikeBad if the time differs by more than request.min_effect,
-// kStepLikeGood if not, and kStepSkip if the build fails or the comparison is ambiguous.
-int Step(const Request& request, std::ostream& log);
 
 // Parses the output of `git rev-list --bisect-all`: a commit per line, the best to test next first,
 // with its distance in parentheses. Returns the commits.

@@ -4,12 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <iosfwd>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ceilings/machine/rate.h"
@@ -231,21 +229,6 @@ inline constexpr int kWindows = 5;
 // precision depends on their number. `brief`: shorter windows, for processes that do not alternate
 // by window: those of plain programs and of tuning on a GPU.
 std::vector<std::string> WindowFlags(bool brief = false);
-
-// Environment variables that make oneDNN log the creation of each primitive, but none of its calls.
-extern const std::map<std::string, std::string> kLogOfCreations;
-
-// Returns oneDNN's choices for the benchmark's primitive, from the log of its process, in the form
-// of run files: {"implementation": "brgconv:avx2", "layouts": {"wei": "f32 AcdB8a2b"}}. Ignores
-// reorders. The benchmark's primitive has the kind of the first one created, and is the last one of
-// this kind: a backward LSTM first creates a forward primitive, and --dlroof_explain later creates
-// primitives of other kinds. Returns nullopt for a log without primitives.
-std::optional<nlohmann::json> ChoiceIn(std::string_view log);
-
-// Returns the differences between two results of ChoiceIn as texts, e.g. "implementation: jit:avx2
-// -> brgconv:avx2" or "layout of src: f32 aBcd8b -> f32 acdb".
-std::vector<std::string> ChangesBetween(const nlohmann::json& base,
-                                        const nlohmann::json& contender);
 
 // A process of dlroof_bench that is stopped (SIGSTOP) except while it measures a window. This class
 // is the supervisor's side of the protocol of runner::TurnClient.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -23,7 +22,6 @@ namespace dlroof::tune {
 namespace {
 
 constexpr const char *kTunables = "GLIBC_TUNABLES", *kHugeTlb = "glibc.malloc.hugetlb";
-constexpr int64_t kMaxBatch = 1 << 16;
 // Environment variables that are tuned unless the user has set them.
 constexpr const char* kVariables[] = {"OMP_WAIT_POLICY",        "GOMP_SPINCOUNT",
                                       "ONEDNN_MAX_CPU_ISA",     kTunables,
@@ -32,18 +30,6 @@ constexpr const char* kVariables[] = {"OMP_WAIT_POLICY",        "GOMP_SPINCOUNT"
 bool HasAny(const workload::BenchmarkName& name, const std::vector<std::string>& options) {
   return std::ranges::any_of(options,
                              [&](const auto& option) { return workload::HasOption(name, option); });
-}
-
-std::optional<int64_t> BatchOf(const workload::BenchmarkName& name) {
-  const auto* op = workload::FindOp(name.op);
-  if (op == nullptr || !op->with_batch) return std::nullopt;
-  try {
-    for (int64_t batch = 1; batch <= kMaxBatch; ++batch)
-      if (op->with_batch(name, batch) == name.problem) return batch;
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-  return std::nullopt;
 }
 
 class Space {
@@ -112,17 +98,6 @@ class Space {
     Add(std::move(coordinate));
   }
 
-  void AddBatch() {
-    const auto batch = BatchOf(name_);
-    if (!batch) return;
-    settings::Coordinate coordinate{"batch", {}};
-    for (const int64_t other : {*batch / 2, *batch * 2, *batch * 4, *batch * 8})
-      if (other >= 1)
-        coordinate.choices.push_back(
-            {{{"batch", std::to_string(other)}}, "by the time of one of the batch"});
-    Add(std::move(coordinate));
-  }
-
   void Add(settings::Coordinate coordinate) {
     if (!coordinate.choices.empty()) coordinates.push_back(std::move(coordinate));
   }
@@ -157,15 +132,6 @@ workload::BenchmarkName Changed(const workload::BenchmarkName& name, const std::
   return *std::move(changed);
 }
 
-void SetBatch(const std::string& value, TunedBenchmark& tuned) {
-  const auto batch = ParseNumber<std::int64_t>(value).value_or(0);
-  const auto before = BatchOf(tuned.name);
-  if (!before || batch < 1)
-    throw BadInput("{}: cannot have the batch size {}", workload::ToText(tuned.name), value);
-  tuned.name.problem = workload::FindOp(tuned.name.op)->with_batch(tuned.name, batch);
-  tuned.scale = static_cast<double>(*before) / static_cast<double>(batch);
-}
-
 }  // namespace
 
 std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
@@ -185,7 +151,6 @@ std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
     space.Add(std::move(coordinate));
   }
   if (request.precision) space.AddPrecision();
-  if (request.batch) space.AddBatch();
   return space.coordinates;
 }
 
@@ -197,12 +162,8 @@ TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings:
     if (knob == "type") continue;
     if (knob == "cpus")
       tuned.cpus = value;
-    else if (knob == kWithoutKnob)
-      std::erase(tuned.name.options, value);
     else if (knob == "threads")
       tuned.name = Changed(tuned.name, "threads" + value);
-    else if (knob == "batch")
-      SetBatch(value, tuned);
     else if (knob == kHugeTlb)
       tuned.environment[kTunables] = fmt::format("{}={}", knob, value);
     else if (IsVariable(knob))

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -19,7 +18,6 @@
 #include "counters/base/process.h"
 #include "counters/cpu/clocks.h"
 #include "reporters/record/run_file.h"
-#include "reporters/text/text.h"
 
 namespace dlroof::tune {
 namespace {
@@ -35,8 +33,7 @@ settings::TrialResult ResultOf(const TunedBenchmark& tuned, const supervise::Par
     return {{},
             Reason{fmt::format("{}: {}", record::Key(record.status), record.reason)},
             record.status == record::Status::kUnsupported};
-  settings::TrialResult result{record.repetitions, {}, false, record.algorithm};
-  for (auto& window : result.windows) window.seconds *= tuned.scale;
+  settings::TrialResult result{record.repetitions, {}, false};
   if (result.windows.empty())
     result.failure = Reason{"failed: the process succeeded without a result"};
   return result;
@@ -203,78 +200,6 @@ std::vector<TunedGroup> GroupsOnGpu(std::size_t first, const std::vector<std::si
         kGpuSettingSeconds * (static_cast<double>(count) + kConfirmations * kConfirmed);
   }
   return groups;
-}
-
-std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads) {
-  const auto* largest = breakdown.Largest();
-  if (largest == nullptr || threads < 2 || largest->seconds <= breakdown.noise_seconds)
-    return std::nullopt;
-  switch (largest->kind) {
-    case roofline::ComponentKind::kForkJoin:
-    case roofline::ComponentKind::kImbalance:
-    case roofline::ComponentKind::kSerial:
-    case roofline::ComponentKind::kSharing:
-      return Proposal{{{kThreadsCoordinate, "1"}}, "on 1 thread"};
-    default:
-      return std::nullopt;
-  }
-}
-
-std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name) {
-  std::vector<Proposal> proposals;
-  const auto* op = workload::FindOp(name.op);
-  if (op == nullptr) return proposals;
-  for (const auto& row : op->variants) {
-    const bool chosen = std::ranges::any_of(
-        row.options, [&](const auto& option) { return workload::HasOption(name, option); });
-    for (const auto& option : row.options)
-      if (!chosen && workload::WithOption(name, option))
-        proposals.push_back({{{row.what, option}}, option});
-      else if (workload::HasOption(name, option))
-        proposals.push_back({{{kWithoutKnob, option}}, "without " + option});
-  }
-  return proposals;
-}
-
-std::string ComparedText(const Proposal& proposal, const settings::TrialResult& before,
-                         const settings::TrialResult& after) {
-  const auto tried = "tried " + proposal.text + ": ";
-  if (after.failure) return tried + after.failure->text;
-  if (before.failure) return tried + "the default is " + before.failure->text;
-  const auto old_times = settings::TimesOf(before), new_times = settings::TimesOf(after);
-  const double old_seconds = Median(old_times), new_seconds = Median(new_times);
-  const bool apart = std::ranges::max(new_times) < std::ranges::min(old_times) ||
-                     std::ranges::max(old_times) < std::ranges::min(new_times);
-  const auto speed = apart ? fmt::format("{:.2f}x as fast", old_seconds / new_seconds)
-                           : std::string("no difference beyond the noise");
-  return fmt::format("{}{} on the device instead of {}, {}; {}", tried,
-                     text::WithPrefix(new_seconds, "s"), text::WithPrefix(old_seconds, "s"), speed,
-                     after.algorithm);
-}
-
-std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
-                                  const BenchTrialRequest& request) {
-  settings::TrialBlock block{.stage = "try", .settings = {{}}, .results = {}};
-  for (const auto& proposal : proposals) block.settings.push_back(proposal.setting);
-  if (!MeasureOnGpu(request.program, request.timeout_seconds, {{request.name, &block}})) return {};
-  std::vector<std::string> sentences;
-  for (std::size_t i = 0; i < proposals.size(); ++i)
-    sentences.push_back(ComparedText(proposals[i], block.results[0], block.results[i + 1]));
-  return sentences;
-}
-
-std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
-                        double budget_seconds) {
-  settings::Tuning tuning{
-      .plan = {.subject = workload::ToText(request.name), .budget_seconds = budget_seconds},
-      .best = proposal.setting};
-  std::optional<Reason> reason;
-  const auto effect = settings::Verify(tuning, {BenchTrials(request)}, reason);
-  if (!effect)
-    return fmt::format("tried {}: no result, {}", proposal.text, reason.value_or(Reason{}).text);
-  return fmt::format(
-      "tried {}, interleaved: {}{}", proposal.text, settings::EffectText(*effect),
-      effect->confirmed || effect->repetitions.AreMostlyNoisy() ? "" : ", not significant");
 }
 
 }  // namespace dlroof::tune

@@ -14,13 +14,11 @@
 #include "counters/base/process.h"
 #include "counters/cpu/cpu.h"
 #include "reporters/document/document.h"
-#include "reporters/roofline/breakdown.h"
 
 namespace dlroof::tune {
 
 struct SpaceRequest {
   bool precision = false;  // also tries narrower types and other rounding
-  bool batch = false;      // also tries other batch sizes, compared by time per image
   // Environment variables to tune, with the values to try besides the default.
   std::vector<std::pair<std::string, std::vector<std::string>>> environment;
 };
@@ -43,15 +41,12 @@ std::vector<settings::Coordinate> SpaceOf(const workload::BenchmarkName& name,
                                           const TunedMachine& machine, const SpaceRequest& request);
 
 inline constexpr const char* kThreadsCoordinate = "threads";
-// Knob whose value is an option to remove from the benchmark's name.
-inline constexpr const char* kWithoutKnob = "without";
 
 // How to run a benchmark under a setting.
 struct TunedBenchmark {
   workload::BenchmarkName name;
   Variables environment;            // added to this process's environment
   std::optional<std::string> cpus;  // CPU list for taskset ("0,2"); absent: all
-  double scale = 1;                 // [1] factor of the time: default batch size / this batch size
 };
 // Throws BadInput if the benchmark cannot have the setting.
 TunedBenchmark UnderSetting(const workload::BenchmarkName& name, const settings::Setting& setting);
@@ -108,31 +103,6 @@ struct TunedGroup {
 // number of settings in the first block of each benchmark.
 std::vector<TunedGroup> GroupsOnGpu(std::size_t first, const std::vector<std::size_t>& settings);
 
-struct Proposal {
-  settings::Setting setting;
-  std::string text;  // for messages: "on 1 thread"
-};
-
-// Returns a setting that may reduce the largest component of the time, or nullopt if none is known.
-std::optional<Proposal> ProposalOf(const roofline::Breakdown& breakdown, int threads);
-
-// Returns variants of a GPU benchmark, which add or remove an option of Op::variants.
-std::vector<Proposal> GpuProposals(const workload::BenchmarkName& name);
-
-// Measures the default and the proposals by MeasureOnGpu. Returns a sentence per proposal: its
-// device time beside the default's, or why it has none. Returns an empty vector after an interrupt.
-std::vector<std::string> TryOnGpu(const std::vector<Proposal>& proposals,
-                                  const BenchTrialRequest& request);
-
-// Returns TryOnGpu's sentence. `before` is the default's result, `after` the proposal's.
-std::string ComparedText(const Proposal& proposal, const settings::TrialResult& before,
-                         const settings::TrialResult& after);
-
-// Measures proposal and default interleaved for at most `budget_seconds` [s]. Returns a sentence
-// with the ratio of their times, or why there is none.
-std::string TryProposal(const Proposal& proposal, const BenchTrialRequest& request,
-                        double budget_seconds);
-
 struct TuneRequest {
   std::vector<std::string> names;    // names of benchmarks
   std::optional<std::string> bench;  // path of dlroof_bench (supervise::BenchProgram)
@@ -146,13 +116,10 @@ struct TuneRequest {
   SpaceRequest space;
 };
 
-// Returns CPU benchmarks in their order, then the GPU's from most to fewest (or unknown) FLOPs.
-std::vector<std::string> LargestFirst(std::vector<std::string> names);
-
-// Tunes benchmarks one by one, on a GPU in the groups of GroupsOnGpu, and writes `output` after
-// each block. Returns the exit code: 0; 1 if a benchmark fails with its default settings;
-// InterruptCode() after an interrupt. Throws BadInput for invalid names, and if `output` has an
-// unfinished tuning or, with `resume`, that of another request.
+// Tunes benchmarks one by one, then those of a GPU in the groups of GroupsOnGpu, and writes
+// `output` after each block. Returns the exit code: 0; 1 if a benchmark fails with its default
+// settings; InterruptCode() after an interrupt. Throws BadInput for invalid names, and if `output`
+// has an unfinished tuning or, with `resume`, that of another request.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
 // Measures each tuning's best setting against the default again, if the tuning has a total effect,

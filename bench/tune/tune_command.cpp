@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <functional>
-#include <limits>
 #include <map>
 
 #include "baselines/settings/tuning.h"
@@ -97,23 +95,6 @@ std::string Verdict(const settings::Tuning& tuning) {
                      settings::SettingText(tuning.best));
 }
 
-// [1] max relative spread (SpreadOf) of a quiet machine
-constexpr double kQuiet = 0.03;
-
-void AddSpread(const settings::Tuning& tuning, document::List& list) {
-  const auto spread = settings::SpreadOf(tuning);
-  if (!spread) return;
-  const bool quiet =
-      spread->deviation < kQuiet && !settings::CountRepetitions(tuning.blocks, "").AreMostlyNoisy();
-  list.items.push_back(
-      {fmt::format("{}: times of one setting differ by {:.1f} % from block to block ({} pairs)",
-                   quiet ? "quiet" : "busy", 100 * spread->deviation, spread->pairs)});
-  if (!quiet)
-    list.items.push_back(
-        {"the best setting of a quiet machine may be another one; a larger --budget may confirm "
-         "what seems faster"});
-}
-
 void AddTried(const settings::Tuning& tuning, document::List& list) {
   for (const auto& dropped : tuning.dropped) list.items.push_back({"not confirmed: " + dropped});
   for (const auto& tried : tuning.tried) {
@@ -150,7 +131,6 @@ document::List ReportOf(const settings::Tuning& tuning, const std::string& progr
   list.items.push_back({Verdict(tuning)});
   if (tuning.verified)
     list.items.push_back({"measured again: " + settings::EffectText(*tuning.verified)});
-  AddSpread(tuning, list);
   AddTried(tuning, list);
   if (confirmed) list.items.push_back(SettingsOf(tuning, program));
   return list;
@@ -183,7 +163,6 @@ nlohmann::json AboutOf(const TuneRequest& request) {
           {"seed", request.seed},
           {"min_effect", request.min_effect},
           {"precision", request.space.precision},
-          {"batch", request.space.batch},
           {"environment", request.space.environment},
           {"compare_with_itself", request.compare_with_itself}};
 }
@@ -223,6 +202,8 @@ settings::TuningFile OpenTunings(const PartFile& output, const std::string& fini
   return before;
 }
 
+bool OnGpu(const std::string& name) { return workload::ParseBenchmarkName(name).device == "gpu"; }
+
 class Tunings {
  public:
   Tunings(const TuneRequest& request, std::ostream& log, std::ostream& out)
@@ -238,7 +219,7 @@ class Tunings {
     double left = 0;
     for (const auto& group : groups) left += group.seconds;
     if (left > 0)
-      log_ << fmt::format("the benchmarks on the GPU take about {}, the largest first\n",
+      log_ << fmt::format("the benchmarks on the GPU take about {}\n",
                           supervise::LeftText({left}, 1));
     for (const auto& [begin, end, seconds] : groups) {
       if (StoppedByInterrupt()) return Interrupted();
@@ -246,7 +227,7 @@ class Tunings {
       if (end - begin > 1) log_ << fmt::format(" and {} more", end - begin - 1);
       log_ << (seconds > 0 ? fmt::format("; about {} left\n", supervise::LeftText({left}, 1))
                            : "\n");
-      if (OnGpu(begin))
+      if (OnGpu(request_.names[begin]))
         TuneTogether(begin, end);
       else
         TuneOne(begin);
@@ -262,15 +243,12 @@ class Tunings {
   }
 
  private:
-  bool OnGpu(std::size_t i) const {
-    return workload::ParseBenchmarkName(request_.names[i]).device == "gpu";
-  }
-
-  // Returns the groups in the order of the names. Names of GPU benchmarks come last (LargestFirst).
+  // Returns the groups in the order of the names. Names of GPU benchmarks come last.
   std::vector<TunedGroup> Groups() const {
     std::vector<TunedGroup> groups;
     std::size_t i = 0;
-    for (; i < request_.names.size() && !OnGpu(i); ++i) groups.push_back({i, i + 1});
+    for (; i < request_.names.size() && !OnGpu(request_.names[i]); ++i)
+      groups.push_back({i, i + 1});
     std::vector<std::size_t> settings;
     for (auto gpu = i; gpu < request_.names.size(); ++gpu) {
       settings.push_back(1);
@@ -360,26 +338,12 @@ class Tunings {
 
 }  // namespace
 
-std::vector<std::string> LargestFirst(std::vector<std::string> names) {
-  const auto flops = [](const std::string& text) {
-    const auto name = workload::ParseBenchmarkName(text);
-    if (name.device != "gpu") return std::numeric_limits<double>::infinity();
-    const auto* op = workload::FindOp(name.op);
-    const auto found = op != nullptr && op->words.product_flops
-                           ? op->words.product_flops(name.problem)
-                           : std::nullopt;
-    return found ? found->useful : 0;
-  };
-  std::ranges::stable_sort(names, std::greater(), flops);
-  return names;
-}
-
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out) {
   for (const auto& name : request.names)
     if (const auto reason = workload::InvalidReason(name))
       throw BadInput("tune: {}: {}", name, reason->what());
   auto ordered = request;
-  ordered.names = LargestFirst(request.names);
+  std::ranges::stable_partition(ordered.names, [](const auto& name) { return !OnGpu(name); });
   return Tunings(ordered, log, out).Run();
 }
 

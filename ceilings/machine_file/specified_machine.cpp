@@ -28,26 +28,9 @@ constexpr Range kBytes = {1e6, 1e18, " byte/s (4.8 TB/s is 4.8e12)"};
 constexpr Range kCapacity = {1024, 1e15, " byte (50 MiB is 52428800)"};
 constexpr Range kLaunch = {1e-9, 1, " seconds (4.2 us is 4.2e-6)"};
 
-constexpr std::pair<const char*, const char*> kMembers[] = {
-    {"name", "text for people; 'dlroof model' looks for v100, a100, h100 ... in it"},
-    {"device", "gpu (the default) or cpu: the second part of a benchmark's name"},
-    {"threads", "for a cpu only: the number of threads that reach these rates together"},
-    {"source", "the source of the rates that have no \"source\" of their own"},
-    {"flops", "[FLOP/s] of the whole machine by pipe; a multiply-add is 2 FLOPs"},
-    {"bytes", "[byte/s] of the whole machine by memory level, bytes read plus bytes written"},
-    {"cache_bytes", "[byte] of cache that one core or SM can use, by level"},
-    {"launch_seconds", "[s] from the start of one kernel or primitive to that of the next"},
-    {"help", "this text; dlroof skips it"}};
-
-constexpr std::pair<const char*, const char*> kUnitsHelp[] = {
-    {"vector", "the plain units (a GPU's CUDA cores; SSE, AVX, AVX-512, NEON)"},
-    {"matrix", "the matrix units (tensor cores, AMX)"}};
-constexpr std::pair<Level, const char*> kLevelsHelp[] = {
-    {Level::kL1, "between L1 (of a GPU with shared memory) and registers, all cores or SMs"},
-    {Level::kL2, "between L2 and L1"},
-    {Level::kL3, "between L3 and L2"},
-    {Level::kDram, "between the device's memory (DDR, HBM, GDDR) and the last cache"},
-    {Level::kHost, "between a GPU and its host (PCIe, NVLink)"}};
+// SpecifiedMachine ignores "help", which older templates of such files have.
+constexpr const char* kMembers[] = {"name",  "device",      "threads",        "source", "flops",
+                                    "bytes", "cache_bytes", "launch_seconds", "help"};
 
 double NumberIn(const Range& range, const JsonReader& at, const std::string& key) {
   return at.NumberIn(key, range.least, range.most, range.unit);
@@ -141,8 +124,7 @@ bool IsSpecifiedMachine(const json& value) {
 
 machine::Machine SpecifiedMachine(const json& value, const std::string& where) {
   const JsonReader file(value, where);
-  file.RefuseOtherKeys(
-      VectorOf<std::string>(kMembers, [](const auto& member) { return member.first; }));
+  file.RefuseOtherKeys({std::begin(kMembers), std::end(kMembers)});
   machine::Machine machine{.device = file.TextOr("device", "gpu"),
                            .name = file.NonEmptyText("name")};
   const int threads = ThreadsOf(machine.device, file);
@@ -191,31 +173,14 @@ ordered_json SpecifiedToJson(const machine::Machine& machine) {
   return file;
 }
 
-ordered_json MachineTemplate(const machine::Machine& example) {
-  ordered_json help;
-  help["this file"] = {
-      "A machine whose roofs are specified, not measured. Replace the example's figures.",
-      "A rate is a number, or {\"per_second\": NUMBER, \"source\": TEXT}.",
-      "Delete each rate that you do not know. You may also delete this help."};
-  for (const auto& [key, text] : kMembers) help[key] = text;
-  for (const auto& type : AllPipeTypes())
-    for (const auto& [unit, text] : kUnitsHelp)
-      help["pipes"][fmt::format("{}.{}", type, unit)] =
-          fmt::format("{} operands on {}", type, text);
-  for (const auto& [level, text] : kLevelsHelp) help["levels"][std::string(Key(level))] = text;
-  auto file = SpecifiedToJson(example);
-  file["help"] = std::move(help);
-  return file;
-}
-
 std::vector<std::string_view> KnownGpuNames() {
   return VectorOf<std::string_view>(delta::BuiltInGpus(), [](const auto& gpu) { return gpu.name; });
 }
 
 std::string MachineChoices() {
   return fmt::format(
-      "a machine file (from dlroof machine -o, or written by hand: dlroof machine --template), or "
-      "a known GPU: {}; a file of that name takes precedence",
+      "a machine file (from dlroof machine -o, or written by hand), or a known GPU: {}; a file of "
+      "that name takes precedence",
       fmt::join(KnownGpuNames(), ", "));
 }
 

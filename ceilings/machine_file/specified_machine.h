@@ -15,7 +15,7 @@ namespace dlroof::machine_file {
 bool IsSpecifiedMachine(const nlohmann::json& json);
 
 // Reads {"name": TEXT, "flops": {"fp32.vector": RATE, ...}, "bytes": {"dram": RATE, ...}}. A RATE
-// is a number or {"per_second": NUMBER, "source": TEXT}; MachineTemplate explains all members.
+// is a number or {"per_second": NUMBER, "source": TEXT}; `help` is skipped.
 // Throws BadInput if the name is missing, there is no rate, a member, pipe or level is unknown, a
 // rate is impossible (usually in another unit), or a CPU has no `threads`. `where` (the file's
 // name) starts the message.
@@ -26,10 +26,6 @@ bool IsSpecified(const machine::Machine& machine);
 
 // Returns a specified machine in the JSON form that SpecifiedMachine reads.
 nlohmann::ordered_json SpecifiedToJson(const machine::Machine& machine);
-
-// Returns SpecifiedToJson of `example` with a member "help" that explains every member, pipe and
-// level. SpecifiedMachine ignores "help".
-nlohmann::ordered_json MachineTemplate(const machine::Machine& example);
 
 // Returns a GPU of counters/delta/gpus by name ("h100"), or nullopt if the name is unknown.
 std::optional<machine::Machine> KnownGpu(std::string_view name);

@@ -45,12 +45,9 @@ class TestRevisit:
             self.write_slow("n6", f"out/visits/{visit}")
             assert len(os.listdir(f"out/visits/{visit}/cache")) == 6  # ceilings are measured again
         verify(
-            run("dlroof cluster gather out -o out/cluster.json --drain-list drain.txt"),
+            run("dlroof cluster gather out -o out/cluster.json"),
             [exits(1), says("^n6: slow, by 20.0 % .all.$"), says("^to drain: scontrol update NodeName=n6 State=DRAIN Reason=")],
         )
-        assert Path("drain.txt").read_text() == "n6\n"
-        verify(run("dlroof cluster gather out -o less.json --without n6"), [exits(0), says("^left out by --without: n6$"), says("^5 of 5 nodes are complete")])
-        verify(run("dlroof cluster gather out -o less.json --without n9"), [bad_input, says("--without=n9: no node of out has this name")])
         verify(
             run("dlroof cluster report out/cluster.json -o c.html"), [exits(1), prints(r"^n6 +all +slow +\+20.0 % .*1 \+ 5"), contains("c.html", "slow nodes")]
         )

@@ -128,7 +128,7 @@ done
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
 def test_the_script_is_clean():
     for more in ([], ["--per-gpu", "4"]):
-        command = [DLROOF, "cluster", "script", *more, "-N", "3", "--out", "it's here", "--time=1:00:00", "--", "--dlroof_suite=$(touch owned)"]
+        command = [DLROOF, "cluster", "script", *more, "-N", "3", "--out", "it's here", "--option=--time=1:00:00", "--", "--dlroof_suite=$(touch owned)"]
         script = subprocess.run(command, capture_output=True, text=True)
         done = subprocess.run(["shellcheck", "-s", "bash", "-S", "warning", "-"], input=script.stdout, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout

@@ -83,19 +83,6 @@ def test_each_benchmark_has_a_waterfall_and_one_sentence(explained):
     assert re.search(r"^  [^|]*% of the time", explained.out, re.M), explained
 
 
-def test_it_measures_and_tries_what_the_largest_part_proposes():
-    """A file is explained again without measuring, with the same words."""
-    tried = run(f"dlroof explain {NAME} --try --seconds 8 --machine=roofs.json -o tried.json", timeout=300)
-    again = run("dlroof explain tried.json")
-    untried, proposed = again.out.rstrip("\n"), ""
-    if "  untried: " in untried:
-        untried, proposed = untried.split("  untried: ")
-        assert proposed == "on 1 thread (explain NAME --try)", again
-    assert tried.code == 0 and again.code == 0 and tried.out.startswith(untried), (tried, again)
-    assert ("tried on 1 thread" in tried.out) == bool(proposed), (tried, again)
-    assert re.search(r"^  (tried on 1 thread|nothing to try: no option of the name .*; dlroof tune NAME tries)", tried.out, re.M), tried
-
-
 def test_it_shows_its_progress_and_says_what_it_left_out():
     ran = run(f"dlroof explain {SMALL} --machine=roofs.json", timeout=120)
     assert ran.code == 0 and f"[  0/3] timing {SMALL}; " in ran.err and "[  3/3] explained; 0 s left" in ran.err, ran
@@ -138,10 +125,6 @@ def test_a_level_above_its_roof_is_not_needed_and_the_wrong_number_is_named():
     ran = changed("counted.json", counted)
     verify(ran, [exits(0), prints("above the specified dram roof by [0-9]+ %.*its bytes were counted, so the roof is too low")])
     assert re.search(r"needed by the roof.*arithmetic", ran.out) and not re.search("needed by the roof.*DRAM", ran.out), ran
-
-
-def test_a_file_has_nothing_to_be_tried(explained):
-    verify(run("dlroof explain run.json --try"), [one_sentence])
 
 
 def test_waterfalls_become_a_figure(explained):

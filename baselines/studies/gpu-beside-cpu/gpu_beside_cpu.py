@@ -6,7 +6,6 @@
 Exit code 1 where a number of dlroof differs from the one computed here by more than 1e-6. Shares of roofs have six digits in the stored
 run files, so those differ by up to 1e-5.
 """
-import csv
 import math
 import statistics
 import sys
@@ -83,16 +82,27 @@ def expected_row(operator, a, b, prices):
     return row
 
 
+def row_of(row):
+    """Returns a row of dlroof's JSON with the keys of expected_row."""
+    low, high = row.get("nodes_ci95", (None, None))
+    found = {"operator": row["operator"], "flops": row.get("flops"), "nodes_of_a": row["nodes_of_a"], "nodes_low": low, "nodes_high": high}
+    for side in "ab":
+        for key in ("name", "seconds", "calls_per_second", "node_calls_per_second", "bound", "cost_per_1e15_flop"):
+            found[f"{side}_{key}"] = row[side].get(key)
+        found[f"{side}_fraction_of_roof"] = row[side].get("fraction")
+    return found
+
+
 def differences(expected, got):
-    """Yields a sentence for each value of `expected` that `got`, a row of the CSV, has otherwise."""
+    """Yields a sentence for each value of `expected` that `got`, a row_of, has otherwise."""
     for name, value in expected.items():
-        text = got[name]
+        found = got[name]
         if value is None or isinstance(value, str):
-            same = text == (value or "")
+            same = found == value
         else:
-            same = text != "" and abs(float(text) - value) <= (1e-5 if name.endswith("fraction_of_roof") else 1e-6) * abs(value)
+            same = found is not None and abs(found - value) <= (1e-5 if name.endswith("fraction_of_roof") else 1e-6) * abs(value)
         if not same:
-            yield f"{expected['operator']}: {name}: {value} expected, {text!r} from dlroof"
+            yield f"{expected['operator']}: {name}: {value} expected, {found!r} from dlroof"
 
 
 def total_differences(pairs, totals):
@@ -145,12 +155,11 @@ def main():
     in_a, in_b, prices = operators(CPU), operators(GPU), (price(CPU), price(GPU))
     pairs = [(operator, a, in_b[operator]) for operator, a in in_a.items() if operator in in_b]
     with tempfile.TemporaryDirectory() as folder:
-        table, latency = f"{folder}/versus.csv", f"{folder}/latency.json"
-        lib.run(arguments.dlroof, "cluster", "versus", *files, "--prices", PRICES, "-o", table, "-o", f"{folder}/queued.json")
+        queued, latency = f"{folder}/queued.json", f"{folder}/latency.json"
+        lib.run(arguments.dlroof, "cluster", "versus", *files, "--prices", PRICES, "-o", queued)
         lib.run(arguments.dlroof, "cluster", "versus", *files, "--latency", "-o", latency)
-        totals = {total["of"]: total for total in lib.read(latency.replace("latency", "queued"))["totals"]}
-        with open(table, newline="") as file:
-            rows = {(row["a_name"], row["b_name"]): row for row in csv.DictReader(file)}
+        totals = {total["of"]: total for total in lib.read(queued)["totals"]}
+        rows = {(row["a"]["name"], row["b"]["name"]): row_of(row) for row in lib.read(queued)["rows"]}
         of_calls = {row["a"]["name"]: row for row in lib.read(latency)["rows"]}
     wrong = [text for operator, a, b in pairs for text in differences(expected_row(operator, a, b, prices), rows[a["name"], b["name"]])]
     wrong += total_differences(pairs, totals) + list(latency_differences(pairs, of_calls))

@@ -25,10 +25,11 @@ def compare(arguments, libraries, suite, stem, budget):
         lib.run(arguments.dlroof, "run", *flags, "--", f"--dlroof_suite={HERE / suite}", "--dlroof_machine=none", codes=lib.VERDICTS)
     _, judged = lib.compare(arguments.dlroof, *files)
     runs = [lib.read(file)["context"]["dlroof"] for file in files]
+    chosen = [{record["name"]: {"implementation": record.get("algorithm", ""), "layouts": {}} for record in lib.read(file)["records"]} for file in files]
     rows = []
     for name, row in judged.items():
         kept = {key: row[key] for key in ("name", "verdict", "ratio", "ci95", "reason") if key in row}
-        rows.append({**kept, **{side: run.get("primitives", {}).get(name) for side, run in zip(("old", "new"), runs)}})
+        rows.append({**kept, **{side: run.get(name) for side, run in zip(("old", "new"), chosen)}})
     return rows, [run["loaded"]["onednn"] | {"file": Path(run["loaded"]["onednn"]["file"]).name} for run in runs]
 
 

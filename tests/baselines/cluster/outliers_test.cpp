@@ -15,8 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "counters/base/error.h"
-#include "counters/base/keys.h"
+#include "baselines/cluster/node_effects.h"
 #include "tests/baselines/cluster/fake_nodes.h"
 
 namespace dlroof::cluster {
@@ -290,33 +289,6 @@ TEST(GroupsOf, EachRoofIsOneByItselfAndThreeRoofsAreAGroup) {
   EXPECT_THAT(groups[1].rows, ElementsAre(2, 3, 4));
 }
 
-// --- Requirements ---
-
-// The fakes have a DRAM roof of 10 B/s times the node's speed; n1 takes the node's seconds.
-TEST(Requirements, NodesThatMissALimitAreNamedAndOtherFilesAreRefused) {
-  const auto cluster = Gathered({{"n1", 2, 1}, {"n2", 3, 1}, {"n3", 2, 0.5}});
-  const auto limits = ParseRequirements(
-      fmt::format(R"({{"roofs": {{"cpu.dram": 9}}, "times": {{"{}": 2.5}}}})", fakes::Name("n1")),
-      "r.json");
-  const auto unmet = UnmetOf(cluster, limits);
-  ASSERT_THAT(unmet, SizeIs(2));
-  EXPECT_EQ(unmet[0].node, 1);
-  EXPECT_EQ(unmet[0].value, 3);
-  EXPECT_EQ(unmet[1].what, "cpu.dram");
-  EXPECT_EQ(TextOf(unmet[1], cluster), "n3: cpu.dram is 5.00 B/s, at least 9.00 B/s required");
-  auto launches = cluster;  // a launch's cost is a time: less is better
-  launches.nodes[0].roofs["cpu.launch"] = 1e-6;
-  launches.nodes[1].roofs["cpu.launch"] = launches.nodes[2].roofs["cpu.launch"] = 3e-6;
-  const auto slow =
-      UnmetOf(launches, ParseRequirements(R"({"roofs": {"cpu.launch": 2e-6}})", "r.json"));
-  ASSERT_THAT(slow, SizeIs(2));
-  EXPECT_EQ(TextOf(slow[0], launches), "n2: cpu.launch is 3.00 µs, at most 2.00 µs required");
-  const auto absent = UnmetOf(cluster, ParseRequirements(R"({"times": {"gone": 1}})", "r.json"));
-  ASSERT_THAT(absent, SizeIs(3));
-  EXPECT_THAT(TextOf(absent[0], cluster), HasSubstr("gone was not measured"));
-  for (const char* text : {"[]", "{}", R"({"roofs": {}})", R"({"roof": {"cpu.dram": 1}})",
-                           R"({"roofs": {"cpu.dram": -1}})", R"({"roofs": 3})"})
-    EXPECT_THROW(ParseRequirements(text, "r.json"), BadInput) << text;
 }
 
 ClusterNode Node(std::size_t noisy, double wall_over_clean = 1, std::size_t repetitions = 100) {

@@ -240,8 +240,6 @@ TEST(MakeVersusModels, CoverageIsReportedTimesAreOfSharedLayersAndAFallbackIsInN
 
 // --- Energy ---
 
-constexpr auto kMeasured = EnergyClass::kMeasured, kAssumed = EnergyClass::kAssumed;
-
 energy::Energy Counted(double joules, double others = 0) {
   return {.joules = joules,
           .ci95 = {{0.9 * joules, 1.1 * joules}},
@@ -265,41 +263,20 @@ VersusCluster H200(const MaybeEnergy& energy) {
   return ClusterOf("H200", {Of(kOnGpu, 2, 9, energy)}, "H200");
 }
 
-Prices Watts(double cpu, std::optional<double> gpu) {
-  Prices prices{.currency = "USD"};
-  prices.kinds.push_back({.name = "Epyc", .per_node_hour = 1, .watts = cpu});
-  prices.kinds.push_back({.name = "H200", .per_node_hour = 9, .devices = 8, .watts = gpu});
-  return prices;
-}
-
-VersusRow RowOf(const MaybeEnergy& of_a, const MaybeEnergy& of_b, const Prices* prices = nullptr) {
-  return MakeVersus(Epyc(of_a), H200(of_b), {.prices = prices}).rows.at(0);
-}
-
-// Assumed are 500 W x 6 s, and 8000 W of 8 devices, 2 s on one of them.
-TEST(VersusEnergy, AClassIsOnlyComparedWithItselfAndOtherProgramsLeaveTheirMark) {
-  const auto measured = RowOf(Counted(600), Counted(150)).energy_ratios;
-  EXPECT_EQ(measured.size(), 1);
-  EXPECT_EQ(measured.at(kMeasured).value, 4);
+// B's call takes 150 J, A's four times as much.
+TEST(VersusEnergy, IsARatioWhereBothAreMeasuredAndOtherProgramsLeaveTheirMark) {
+  const auto row_of = [](const MaybeEnergy& of_a, const MaybeEnergy& of_b) {
+    return MakeVersus(Epyc(of_a), H200(of_b), {}).rows.at(0);
+  };
+  const auto ratio = row_of(Counted(600), Counted(150)).energy_ratio.value();
+  EXPECT_EQ(ratio.value, 4);
   const double distance = std::hypot(std::log(600 / 540.0), std::log(165 / 150.0));
-  EXPECT_NEAR(measured.at(kMeasured).ci95->first, 4 * std::exp(-distance), 1e-9);
-  EXPECT_FALSE(measured.at(kMeasured).noisy);
-  const auto prices = Watts(500, 8000);
-  const auto assumed = RowOf({}, {}, &prices);
-  EXPECT_EQ(assumed.a.energies.at(kAssumed).value, 3000);
-  EXPECT_EQ(assumed.b.energies.at(kAssumed).value, 2000);
-  EXPECT_FALSE(assumed.a.energies.contains(kMeasured));
-  // With watts on both sides there is an assumed ratio, but no measured one.
-  const auto both = RowOf(Counted(600), {}, &prices).energy_ratios;
-  EXPECT_EQ(both.size(), 1);
-  EXPECT_EQ(both.at(kAssumed).value, 1.5);
-  auto gpu_alone = prices;
-  gpu_alone.kinds[0].watts.reset();
-  const auto neither = RowOf(Counted(600), {}, &gpu_alone);
-  EXPECT_TRUE(neither.a.energies.contains(kMeasured));
-  EXPECT_TRUE(neither.b.energies.contains(kAssumed));
-  EXPECT_THAT(neither.energy_ratios, IsEmpty());
-  EXPECT_TRUE(RowOf(Counted(600, 0.7), Counted(150)).energy_ratios.at(kMeasured).noisy);
+  EXPECT_NEAR(ratio.ci95->first, 4 * std::exp(-distance), 1e-9);
+  EXPECT_FALSE(ratio.noisy);
+  const auto of_a = row_of(Counted(600), {});
+  EXPECT_EQ(of_a.a.energy->value, 600);
+  EXPECT_FALSE(of_a.b.energy || of_a.energy_ratio);
+  EXPECT_TRUE(row_of(Counted(600, 0.7), Counted(150)).energy_ratio->noisy);
 }
 
 TEST(RatioOf, DistancesAddAsSquaresInLogarithms) {
@@ -331,23 +308,18 @@ TEST(QuantitySum, AddsDistancesAsSquaresAndHasAnIntervalOnlyIfAllHave) {
   EXPECT_TRUE(sum.Total()->noisy);
 }
 
-TEST(VersusModels, AddEnergiesOfLayersInBothIfEveryLayerHasTheClass) {
+TEST(VersusModels, AddEnergiesOfLayersInBothIfEveryLayerHasOne) {
   const auto a = Epyc(Counted(600)), b = H200(Counted(150));
   const auto model = ModelOf({"net", {{kOnCpu, 3}}}, {});
-  const auto prices = Watts(500, {});
-  const auto rows = MakeVersusModels(a, b, {model}, {.prices = &prices});
+  const auto rows = MakeVersusModels(a, b, {model}, {});
   ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0].energies_a.at(kMeasured).value, 1800);
-  EXPECT_EQ(rows[0].energies_b.at(kMeasured).value, 450);
-  EXPECT_EQ(rows[0].energy_ratios.at(kMeasured).value, 4);
-  EXPECT_EQ(rows[0].energies_a.at(kAssumed).value, 9000);
-  EXPECT_FALSE(rows[0].energy_ratios.contains(kAssumed));
+  EXPECT_EQ(rows[0].energy_a->value, 1800);
+  EXPECT_EQ(rows[0].energy_b->value, 450);
+  EXPECT_EQ(rows[0].energy_ratio->value, 4);
   const auto n2 = kCpu + "fwd/f32/n2";
   const auto part = ClusterOf("Epyc", {Of(kOnCpu, 6, 9, Counted(600)), Of(n2, 6)}, "Epyc");
   const auto two = ModelOf({"net", {{kOnCpu, 1}, {n2, 1}}}, {});
-  const auto partly = MakeVersusModels(part, part, {two}, {.prices = &prices});
-  EXPECT_FALSE(partly.at(0).energies_a.contains(kMeasured));
-  EXPECT_EQ(partly[0].energies_a.at(kAssumed).value, 6000);
+  EXPECT_FALSE(MakeVersusModels(part, part, {two}, {}).at(0).energy_a);
 }
 
 TEST(MakeVersus, NamesACallWithFewerThreadsThanItsNodeHasCpus) {

@@ -233,22 +233,6 @@ TEST(Tune, EveryKnobIsTriedOnceBeforeAnyIsTriedMoreAndOneBlockIsNoVerdict) {
   EXPECT_GE(without, 1);
 }
 
-TEST(SpreadOf, IsTheDeviationOfBlocksWithTheSameSetting) {
-  for (const double deviation : {0.005, 0.05, 0.2}) {
-    MadeUpProgram program(Seconds, {.window = 0, .process = 0, .spell = deviation, .wild = 0}, 15);
-    const auto spread = SpreadOf(Tuned(program));
-    ASSERT_TRUE(spread);
-    EXPECT_NEAR(spread->deviation, deviation, 0.4 * deviation);
-  }
-  Tuning few;
-  for (int i = 0; i < 8; ++i)  // seven pairs
-    few.blocks.push_back({"a", {{}}, {{{{.seconds = 1}}, std::nullopt, false}}, 1});
-  EXPECT_FALSE(SpreadOf(few));
-  few.blocks.push_back(few.blocks.back());
-  EXPECT_DOUBLE_EQ(SpreadOf(few)->deviation, 0);
-  EXPECT_EQ(SpreadOf(few)->pairs, 8U);
-}
-
 TEST(Tune, NoBlockBeginsAfterTheBudgetAndGoesOnWithALargerBudget) {
   for (const double budget : {0.0, 2.0, 5.0, 10.0, 20.0, 30.0}) {
     MadeUpProgram program(Seconds, {}, 9);

@@ -126,7 +126,7 @@ TEST_F(PricesOfAnyStructure, AreReadOrRefused) {
     Write("p.json", text);
     const auto what = of_run ? run : text;
     const auto code =
-        Run("cluster versus {0}a.json {0}b.json --prices {0}p.json -o {0}v.json -o {0}v.csv", what);
+        Run("cluster versus {0}a.json {0}b.json --prices {0}p.json -o {0}v.json", what);
     const auto shown = code == 0 ? ReadFile(Path("v.json"), "x") : "{}";
     EXPECT_FALSE(fakes::HasImpossible(shown)) << what;
   }

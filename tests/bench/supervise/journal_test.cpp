@@ -254,19 +254,5 @@ TEST(SupervisedProgram, AFilterKeepsTheOneNameAndTheCommandReplacesFilterAndCeil
   EXPECT_THAT(ThreadsOf({"Conv2D/n1/threads16/real_time"}, {}, 8), ElementsAre(1, 8));
 }
 
-std::string Created(const std::string& kind, const std::string& implementation) {
-  return "onednn_verbose,create:cache_miss,cpu," + kind + "," + implementation +
-         ",backward,src_f32::blocked:ab:f0,,,1,0.1\n";
-}
-
-// A backward LSTM needs a forward primitive; what an explanation times comes later.
-TEST(PrimitiveChoice, IsTheLastOneOfTheFirstKindAndIsUnknownWithoutAPrimitive) {
-  const auto log = Created("reorder", "r") + Created("rnn", "forward") +
-                   Created("rnn", "backward") + Created("eltwise", "e") + Created("reorder", "r");
-  EXPECT_EQ(ChoiceIn(log).value()["implementation"], "backward");
-  EXPECT_FALSE(ChoiceIn(""));
-  EXPECT_FALSE(ChoiceIn("Benchmark   Time\n" + Created("reorder", "r")));
-}
-
 }  // namespace
 }  // namespace dlroof::supervise

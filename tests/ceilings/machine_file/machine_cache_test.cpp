@@ -479,18 +479,6 @@ TEST(SpecifiedMachine, ACpuHasThreadsAndRatesWithSourcesAndAnotherRateIsAnotherM
   EXPECT_NE(fingerprint("4.8e12"), fingerprint("4.7e12"));
 }
 
-TEST(MachineTemplate, IsReadAndExplainsEveryPipeLevelAndMember) {
-  const auto example = KnownGpu("h100").value();
-  const auto file = MachineTemplate(example);
-  EXPECT_EQ(Read(file.dump(2)).by_threads.at(1).flops, example.by_threads.at(1).flops);
-  for (const auto& type : AllPipeTypes())
-    for (const auto& unit : AllPipeUnits())
-      EXPECT_TRUE(file["help"]["pipes"].contains(type + "." + unit)) << type << unit;
-  for (const Level level : AllLevels())
-    EXPECT_TRUE(file["help"]["levels"].contains(std::string(Key(level)))) << Key(level);
-  for (const auto& [key, value] : file.items()) EXPECT_TRUE(file["help"].contains(key)) << key;
-}
-
 TEST(KnownGpu, RatesAreTheDataSheets) {
   const auto set = KnownGpu("h100").value().by_threads.at(1);
   // 132 SMs x 2048 multiply-adds x 2 FLOPs x 1.83 GHz.

@@ -281,7 +281,7 @@ TEST(ProblemRemedy, UnequalPaddingFarAboveTheRoofAloneIsAddedByACopy) {
   fakes::ExpectHas(Advice(record),
                    {"Takes 160.0x the time that its arithmetic roof allows; its padding differs "
                     "at the two ends: add the padding by a copy first",
-                    "option padded", "explain --try"});
+                    "option padded", "dlroof tune"});
   const auto applies = [](const record::Record& call) {
     return Advice(call).find("padding") != std::string::npos;
   };
