@@ -576,7 +576,7 @@ std::vector<std::string> Describe(const CommonShift& common) {
   }
   if (!common.is_unexplained || std::abs(common.all.log_ratio) > kMaxDrift) return {line};
   return {line,
-          "program or machine? Measure both programs interleaved (run --ab), name benchmarks "
+          "program or machine? Measure again beside the old program (--again now), name benchmarks "
           "that cannot have changed (--control), or measure the ceilings for each run "
           "(dlroof machine --remeasure)"};
 }

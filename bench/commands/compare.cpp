@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 
@@ -13,12 +14,17 @@
 #include "baselines/programs/program_report.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervise.h"
+#include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
 #include "counters/base/keys.h"
+#include "counters/base/process.h"
 #include "counters/base/program.h"
 
 namespace dlroof::commands {
 namespace {
+
+// Value of --again that requests a new measurement; other values are paths of run files.
+constexpr std::string_view kNow = "now";
 
 struct CompareFlags {
   std::vector<std::string> files;
@@ -27,6 +33,9 @@ struct CompareFlags {
   std::optional<std::string> min_effect, run_noise;  // "5%" or "0.05"
   std::vector<std::string> controls;                 // NEW's benchmarks that cannot have changed
   std::optional<std::string> map, rerun;
+  std::optional<std::string> program;  // NEW's program, with --again now
+  std::vector<std::string> arguments;  // of the program, after --
+  double budget_seconds = 600;         // [s] limit for --again now
   std::string format = "table";
   bool across_machines = false, all_rows = false;
 };
@@ -77,6 +86,27 @@ Inputs ReadInputs(const CompareFlags& flags, const compare::NameMap& names) {
   return inputs;
 }
 
+supervise::Settled CompareAndSettle(const CompareFlags& flags, const Inputs& inputs,
+                                    const supervise::CompareRun& compare_new,
+                                    std::optional<double> min_effect) {
+  const history::Builds builds(history::FolderBeside(flags.database.value_or("perf.sqlite")));
+  const auto stored = inputs.stored.empty() ? builds.Find(history::CommitOf(inputs.base.file))
+                                            : history::NewestProgram(builds, inputs.stored);
+  supervise::Settings settings{.program = supervise::BenchProgram(flags.program),
+                               .arguments = flags.arguments,
+                               .budget_seconds = flags.budget_seconds,
+                               .min_effect = min_effect};
+  if (stored) settings.stored_program = stored->run;
+  StopOnInterrupt();
+  auto settled = supervise::Settle(inputs.contender, compare_new, settings, std::cerr);
+  std::cerr << fmt::format(
+      "measured again: {} benchmarks, {} of them interleaved with {}; "
+      "{} could still be slower\n",
+      settled.again.size(), settled.interleaved.size(),
+      stored ? "the program of " + stored->commit : "no stored program", settled.unclear.size());
+  return settled;
+}
+
 void Write(const compare::CompareResult& result, const compare::ComparedFiles& files,
            const std::string& format) {
   std::ostringstream out;
@@ -85,7 +115,11 @@ void Write(const compare::CompareResult& result, const compare::ComparedFiles& f
   WriteOutput(std::nullopt, out.str());
 }
 
-int RunCompare(const CompareFlags& flags) {
+int RunCompare(const CompareFlags& given) {
+  CompareFlags flags = given;
+  const bool now = flags.rerun == kNow;
+  if (!now) std::ranges::move(flags.arguments, std::back_inserter(flags.files));
+  if (!now && flags.program) throw BadInput("--program: expected --again now");
   const std::size_t wanted = flags.baseline ? 1 : 2;
   if (flags.files.size() != wanted)
     throw BadInput(flags.baseline
@@ -103,7 +137,7 @@ int RunCompare(const CompareFlags& flags) {
     if (std::ranges::count(inputs.contender.file.records, control, &record::Record::name) == 0)
       throw BadInput("--control: expected benchmarks of {}, got '{}'", inputs.contender.where,
                      control);
-  if (flags.rerun) {
+  if (flags.rerun && !now) {
     inputs.rerun = ReadNamed(*flags.rerun, std::cerr);
     supervise::CheckRerun(inputs.contender, *inputs.rerun);
   }
@@ -112,9 +146,13 @@ int RunCompare(const CompareFlags& flags) {
     inputs.earlier = history::RunsBefore(history, inputs.base);
     options.earlier = inputs.earlier;
   }
-  auto result = inputs.stored.empty()
-                    ? compare::Compare(inputs.base, inputs.contender, options)
-                    : compare::CompareWithStored(inputs.stored, inputs.contender, options);
+  const auto compare_new = [&](const compare::NamedRun& contender) {
+    return inputs.stored.empty() ? compare::Compare(inputs.base, contender, options)
+                                 : compare::CompareWithStored(inputs.stored, contender, options);
+  };
+  std::optional<supervise::Settled> settled;
+  if (now) settled = CompareAndSettle(flags, inputs, compare_new, options.min_effect);
+  auto result = settled ? settled->result : compare_new(inputs.contender);
   if (inputs.rerun) supervise::Confirm(*inputs.rerun, result);
   result.of_programs =
       programs::IsProgram(inputs.base.file) && programs::IsProgram(inputs.contender.file);
@@ -138,6 +176,8 @@ Command MakeCompare() {
           "1: one is, 2: bad input, 3: the runs cannot tell",
       .options = {Ruled("FILES", {.type = kFile, .required = true}, &flags->files,
                         "BASE and NEW: run files, or Google Benchmark JSON"),
+                  Ruled("ARGUMENTS", {.type = runner::kFlag}, &flags->arguments,
+                        "after --, with --again now: arguments for NEW's program"),
                   Ruled("--baseline", {.type = kFile}, &flags->baseline,
                         "BASE: a file; or a folder with stored runs: each benchmark is compared "
                         "with its newest result there from NEW's machine; or auto: the folder "
@@ -147,7 +187,13 @@ Command MakeCompare() {
                         "between runs and BASE's level (dlroof history add)"),
                   Ruled("--again", {.type = kFile}, &flags->rerun,
                         "run file of a second run of all or some of NEW's benchmarks: only changes "
-                        "that it confirms count as slower or faster"),
+                        "that it confirms count as slower or faster; or now: measure unclear "
+                        "benchmarks again, interleaved with BASE's program if that is stored"),
+                  Ruled("--program", {.type = kFile}, &flags->program,
+                        "with --again now: NEW's program (default: the dlroof_bench beside this "
+                        "program); its arguments follow --"),
+                  Ruled("--budget", {.limits = AtLeastZero{}}, &flags->budget_seconds,
+                        "[s] with --again now: limit for measuring again (default 600)"),
                   {"--min-effect", &flags->min_effect,
                    "ignore smaller changes: 5% (default: what the runs can resolve, 2 to 8 %)"},
                   {"--run-noise", &flags->run_noise,

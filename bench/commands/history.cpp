@@ -29,6 +29,7 @@ struct HistoryFlags {
   std::vector<std::string> files;
   std::string name;
   history::Origin origin;
+  std::optional<std::string> limit;
 };
 
 std::string Plural(int count, const char* word) {
@@ -49,9 +50,13 @@ void Add(const HistoryFlags& flags) {
   }
 }
 
+history::Builds BuildsOf(const HistoryFlags& flags) {
+  return history::Builds(history::FolderBeside(flags.db));
+}
+
 void List(const HistoryFlags& flags) {
   const history::History history(flags.db, history::Access::kRead);
-  const auto programs = history::Builds(history::FolderBeside(flags.db)).Commits();
+  const auto programs = BuildsOf(flags).Commits();
   document::Table table{
       .columns = {"run", "date", "commit", "branch", "program", "benchmarks", "from"}};
   for (const auto& run : history.Runs()) {
@@ -61,6 +66,25 @@ void List(const HistoryFlags& flags) {
   }
   table.notes = {Plural(static_cast<int>(table.rows.size()), "run")};
   document::Print({{std::move(table)}});
+}
+
+void KeepBuild(const HistoryFlags& flags) {
+  const history::History history(flags.db, history::Access::kRead);
+  const auto runs = history.Runs();
+  if (runs.empty()) throw BadInput("{}: has no run", flags.db);
+  const auto commit = flags.origin.commit.empty() ? runs.back().commit : flags.origin.commit;
+  if (commit.empty())
+    throw BadInput("{}: its newest run has no commit; name one with --commit", flags.db);
+  const auto limit =
+      flags.limit ? history::ParseSize("--limit", *flags.limit) : history::kUsualLimit;
+  const auto kept = BuildsOf(flags).Keep(commit, flags.name, limit);
+  std::cout << fmt::format("{}: {}: {:.1f} MB new, {:.1f} MB in all\n", text::Printable(commit),
+                           Plural(static_cast<int>(kept.program.files.size()), "file"),
+                           1e-6 * static_cast<double>(kept.added_bytes),
+                           1e-6 * static_cast<double>(kept.all_bytes));
+  for (const auto& evicted : kept.evicted)
+    std::cout << fmt::format("removed the least recently used program, of {}\n",
+                             text::Printable(evicted));
 }
 
 // Returns the record's work without Work::written, which older runs do not have.
@@ -215,20 +239,32 @@ Command Below(const std::shared_ptr<HistoryFlags>& flags, const char* name, cons
 
 Command MakeHistory() {
   auto flags = std::make_shared<HistoryFlags>();
-  return {.name = "history",
-          .about = "store runs in an SQLite file, show benchmarks over time",
-          .commands = {
-              Below(flags, "add", "add runs; runs that are already stored are ignored", Add,
-                    {Ruled("FILES", {.type = kFile, .required = true}, &flags->files,
-                           "run files, or Google Benchmark JSON"),
-                     {"--commit", &flags->origin.commit,
-                      "commit of the measured program's repository (default: the one in the file)"},
-                     {"--branch", &flags->origin.branch,
-                      "branch of the runs, for dlroof gate --baseline"}}),
-              Below(flags, "list", "list the runs, oldest first", List, {}),
-              Below(flags, "show", "show a benchmark's times, changes and noise", Show,
-                    {Ruled("NAME", {.required = true}, &flags->name,
-                           "name of a benchmark, or a unique part of it")})}};
+  return {
+      .name = "history",
+      .about = "store runs in an SQLite file, show benchmarks over time",
+      .commands = {
+          Below(flags, "add", "add runs; runs that are already stored are ignored", Add,
+                {Ruled("FILES", {.type = kFile, .required = true}, &flags->files,
+                       "run files, or Google Benchmark JSON"),
+                 {"--commit", &flags->origin.commit,
+                  "commit of the measured program's repository (default: the one in the file)"},
+                 {"--branch", &flags->origin.branch,
+                  "branch of the runs, for dlroof gate --baseline"}}),
+          Below(flags, "list", "list the runs, oldest first", List, {}),
+          Below(flags, "keep-build",
+                "store the program of a run, so that later builds can be measured interleaved with "
+                "it",
+                KeepBuild,
+                {Ruled("PROGRAM", {.type = kFile, .required = true}, &flags->name,
+                       "the program that measured the run"),
+                 {"--commit", &flags->origin.commit,
+                  "commit of the program (default: that of the newest run)"},
+                 {"--limit", &flags->limit,
+                  "limit in bytes of all stored programs (default 2G); the least recently used are "
+                  "removed"}}),
+          Below(flags, "show", "show a benchmark's times, changes and noise", Show,
+                {Ruled("NAME", {.required = true}, &flags->name,
+                       "name of a benchmark, or a unique part of it")})}};
 }
 
 [[maybe_unused]] const bool history_registered = RegisterCommand(MakeHistory);

@@ -1,5 +1,5 @@
 // Measures each benchmark in its own process, or those of two builds or two versions of oneDNN
-// interleaved, for the commands run, gate and bisect.
+// interleaved, for the commands run, compare --again, gate and bisect.
 #pragma once
 
 #include <cstdint>

@@ -187,11 +187,33 @@ def test_bisect_without_a_difference_cannot_tell(commits):
         ("dlroof gate -- ./none", "none: No such file or directory"),
         ("dlroof gate --run none.json", "none.json"),
         ("dlroof gate --limit 2Q --run none.json", "expected a size such as 500M or 2G"),
+        ("dlroof history keep-build --db project/perf.sqlite none", "none: no such file, expected a program to store"),
+        ("dlroof history keep-build --db project/perf.sqlite --commit ../x project/bench", "expected a commit to store the program for"),
+        ("dlroof history keep-build --db project/perf.sqlite --limit 1k project/bench", "more than all stored programs may"),
     ],
 )
 def test_bad_input(gates, command, sentence):
     ran = run(command)
     verify(ran, [exits(2), says(re.escape(sentence))])
+
+
+class TestStoredPrograms:
+    def test_the_least_recently_used_go(self, gates):
+        shutil.copy("project/perf.sqlite", "few.sqlite")
+        size = Path("project/bench").stat().st_size
+        for number, commit in enumerate(("aaaaaaa", "bbbbbbb", "ccccccc")):
+            shutil.copy("project/bench", "own")
+            with open("own", "ab") as program:
+                program.write(bytes([number]))
+            ran = run(f"dlroof history keep-build --db few.sqlite --commit {commit} --limit {int(2.5 * size)} own")
+            verify(ran, [exits(0)])
+        verify(ran, [plain("removed the least recently used program, of aaaaaaa")])
+        assert sorted(path.name for path in Path("few.sqlite.builds").iterdir() if not path.name.startswith(".")) == ["bbbbbbb", "ccccccc", "objects"]
+        assert len(list(Path("few.sqlite.builds/objects").iterdir())) == 2
+
+    def test_equal_programs_are_stored_once(self, gates):
+        verify(run("dlroof history keep-build --db few.sqlite --commit ddddddd project/bench"), [exits(0)])
+        verify(run("dlroof history keep-build --db few.sqlite --commit eeeeeee project/bench"), [exits(0), plain("0.0 MB new")])
 
 
 def recipe_scripts(name):
