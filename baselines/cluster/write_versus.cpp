@@ -194,6 +194,21 @@ std::string TimesText(const record::Record& record) {
   return text == "queued calls" ? "queued calls by the GPU's clock" : text + " on the GPU";
 }
 
+// Adds a note on each f32 total whose operator also has a tf32 total. The two totals are of
+// different problems: the GPU's file has the problems of the f32 total in f32 only.
+void AddTf32Notes(const VersusReport& report, std::vector<std::string>& notes) {
+  std::set<std::string> totals;
+  for (const auto& total : report.versus.totals) totals.insert(total.of);
+  for (const auto& total : totals)
+    if (total.ends_with(" f32") &&
+        (totals.contains(total + "|tf32") ||
+         totals.contains(total.substr(0, total.size() - 3) + "tf32|f32")))
+      notes.push_back(fmt::format(
+          "{}: the GPU has no tf32 time of these problems, although frameworks use tf32: do not "
+          "compare this total with that of tf32",
+          total));
+}
+
 void AddTimesNotes(const VersusReport& report, std::vector<std::string>& notes) {
   notes.push_back(fmt::format(
       "times{}: A: {}. B: {}", report.versus.times == CallTime::kLatency ? " (latency)" : "",
@@ -293,6 +308,7 @@ std::vector<std::string> VersusNotes(const VersusReport& report) {
     notes.push_back(fmt::format("in every row (A | B): {}", fmt::join(all, "; ")));
   AddTimesNotes(report, notes);
   AddFallbackNotes(report, notes);
+  AddTf32Notes(report, notes);
   AddPriceNotes(report, notes);
   AddEnergyNotes(report, notes);
   AddOverheadNotes(report, notes);
