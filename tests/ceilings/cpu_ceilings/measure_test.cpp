@@ -191,17 +191,6 @@ MeasureSession MeasuredSession(int sustained, bool dram) {
   return session;
 }
 
-TEST(DramRoofRow, IsTheMixThatTheRoofWasTakenFrom) {
-  auto session = MeasuredSession(1, true);
-  EXPECT_FALSE(DramRoofRow(session, 1).has_value()) << "no roof";
-  session.machine.by_threads[1].bytes[Level::kDram] = Of(2);
-  const auto row = DramRoofRow(session, 1);
-  ASSERT_TRUE(row.has_value());
-  EXPECT_THAT(row->row, StartsWith("dram.update."));
-  EXPECT_NE(row->kernel, nullptr);
-  EXPECT_GT(row->work_per_iteration, 0);
-}
-
 // 10 s each: the default has time for one.
 TEST(AddSustainedSteps, AreOneByDefaultAndEveryPipeAndDramWhenThorough) {
   auto session = MeasuredSession(1, false);
@@ -245,28 +234,6 @@ TEST(AddFlopsSteps, MeasuresFinerRowsInTheFirstAndTheLastPassOnly) {
     steps += added;
   }
   EXPECT_EQ(session.rows.at(1).flops.size(), probes.size());
-}
-
-TEST(DescribeCpu, HasAFingerprintThatTheAffinityMaskDoesNotChange) {
-  auto cpu = cpu::ThisCpu();
-  const auto machine = DescribeCpu(cpu);
-  EXPECT_EQ(machine.device, "cpu");
-  EXPECT_EQ(machine.fingerprint.size(), 16);
-  cpu.allowed.pop_back();
-  EXPECT_EQ(DescribeCpu(cpu).fingerprint, machine.fingerprint);
-}
-
-// One row has no memory, another no threads, and the third is measured.
-TEST(TryStep, LeavesOutWhatCannotBeMeasuredAndSaysWhy) {
-  auto session = MeasuredSession(0, false);
-  TryStep(session, {"l1", [](double) { throw std::bad_alloc(); }, 1, "l1.load.avx2"}, 1);
-  TryStep(session, {"sweep", [](double) { throw std::runtime_error("no threads"); }, 1}, 1);
-  double seconds = 0;
-  TryStep(session, {"l2", [&](double specified) { seconds = specified; }, 1, "l2.load.avx2"}, 2);
-  const std::map<std::string, std::string> absent = {{"l1.load.avx2", "not enough memory"},
-                                                     {"sweep", "no threads"}};
-  EXPECT_EQ(session.machine.by_threads.at(1).absent, absent);
-  EXPECT_EQ(seconds, 2);
 }
 
 TEST(OverheadProbes, OfTheLaunchIsPositiveWhereALibraryRegisteredIt) {
