@@ -470,6 +470,10 @@ TEST(LikwidTables, FieldsAndRowsAreCounted) {
   cut.resize(cut.find("CPI"));
   EXPECT_THAT(ReadLikwid(cut).remarks,
               Contains("x.csv:1: this table has 1 rows, its title says 2"));
+  const auto timeless = Table("a", "MEM", {"CPI,1,1,1,1"});
+  const auto other = ReadLikwid(timeless + Table("b", "MEM", {kRan, "CPI,1,1,1,1"}));
+  ASSERT_EQ(other.records.size(), 1U) << "a table without a time costs no other";
+  EXPECT_EQ(other.records[0].name, "b");
 }
 
 }  // namespace

@@ -1,26 +1,18 @@
 #include "tests/reporters/imports/variants.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
-#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <sqlite3.h>
-
-#include <nlohmann/json.hpp>
 
 #include "baselines/history/history.h"
 #include "bench/profile/profile.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
-#include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
-#include "reporters/record/large_json.h"
 #include "reporters/text/numbers.h"
 
 namespace dlroof::imports {
 namespace {
-
-using nlohmann::json;
-using Records = std::map<std::string, Numbers>;
 
 // Variants (variants.h) of tables and logs.
 
@@ -212,274 +204,6 @@ TEST(Variants, LogsOfOneDnn) {
     TryLog(file, ReadLog);
 }
 
-// One item of a file is deleted, doubled, given another type or another name. The file is read, and
-// no number of another record changes. DLROOF_VARIANTS sets the number of files of each sample
-// (4,600: 10^5 files in all).
-
-struct ItemSample {
-  std::string name, text;
-  std::function<Imported(const std::string&)> read;
-  std::function<std::string(Random&)> edit;  // returns the text with one edit
-};
-
-Records RecordsOf(Imported imported) {
-  Records records;
-  if (imported.machine)
-    for (const auto& [threads, set] : imported.machine->by_threads) {
-      for (const auto& [pipe, ceiling] : set.flops) records[pipe]["rate"] = {ceiling.per_second};
-      for (const auto& [level, ceiling] : set.bytes)
-        records[fmt::format("level {}", static_cast<int>(level))]["rate"] = {ceiling.per_second};
-    }
-  for (auto& record : imported.records) {
-    auto& numbers = records[record.name];
-    for (auto& [name, values] : OutcomeOf({.records = {record}}).numbers)
-      std::ranges::copy(values, std::back_inserter(numbers[name]));
-  }
-  return records;
-}
-
-void TryItems(const ItemSample& sample) {
-  const auto original = RecordsOf(sample.read(sample.text));
-  ASSERT_GE(original.size(), 2U) << sample.name;
-  Random random(55);
-  const int files = fakes::Asked("DLROOF_VARIANTS", 300);
-  int changed = 0;
-  for (int i = 0; i < files; ++i) {
-    const auto text = sample.edit(random);
-    Records read;
-    try {
-      read = RecordsOf(sample.read(text));
-    } catch (const BadInput& error) {
-      FAIL() << sample.name << " is refused: " << error.what() << "\n" << text;
-    }
-    std::set<std::string> touched;
-    for (const auto& [name, numbers] : original) {
-      const auto found = read.find(name);
-      if (found == read.end() || !Difference(numbers, found->second, false).empty())
-        touched.insert(name);
-    }
-    changed += touched.empty() ? 0 : 1;
-    ASSERT_LE(touched.size(), 1U) << sample.name << ": " << *touched.begin() << ", "
-                                  << *touched.rbegin() << "\n"
-                                  << text;
-  }
-  EXPECT_GT(changed, files / 20) << sample.name;
-}
-
-const std::vector<std::string>& OtherTypes() {
-  static const std::vector<std::string> types = {"",      "abc", "-1",  "1e999", "nan", "{}",
-                                                 "1.2.3", "-",   "0",   "1,5",   "inf", "\"x\"",
-                                                 "null",  "1 2", "0x1", "9e99"};
-  return types;
-}
-
-// Lines `first` and later are items; so are their cells, but those of the columns `fixed`.
-std::string EditedLines(const std::string& text, std::size_t first, char separator,
-                        const std::set<std::size_t>& fixed, Random& random) {
-  std::vector<std::string> lines;
-  for (const auto line : logs::SplitText(text, '\n')) lines.emplace_back(line);
-  const auto at = first + Below(random, lines.size() - 1 - first);
-  auto& line = lines[at];
-  const auto kind = Below(random, 4);
-  if (kind == 0) {
-    lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(at));
-  } else if (kind == 1) {
-    const auto copy = line;
-    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(at), copy);
-  } else {
-    if (line.empty()) return text;
-    auto row = text::ReadCsv(line, "a line", separator).at(0);
-    const auto cell = Below(random, row.size());
-    const auto other = kind == 2 ? AnyOf(OtherTypes(), random) : row[cell].text + "_zzz";
-    const bool quoted = line.starts_with('"') && line.ends_with('"');
-    if (fixed.contains(cell) || (!quoted && other.find(separator) != other.npos)) return text;
-    row[cell].text = other;
-    line = Written({row}, {.separator = separator, .quoted = quoted});
-    line.pop_back();
-  }
-  return fmt::format("{}", fmt::join(lines, "\n"));
-}
-
-void Collect(json& at, std::vector<std::pair<json*, std::string>>& places) {
-  for (auto it = at.begin(); it != at.end(); ++it) {
-    places.emplace_back(&at, at.is_object() ? it.key() : std::to_string(it - at.begin()));
-    if (it->is_structured()) Collect(*it, places);
-  }
-}
-
-// Edits a place within an element of the array at `list`, or within one of the array `inner` of
-// that.
-std::string EditedJson(const json& original, const std::string& list, const std::string& inner,
-                       Random& random) {
-  json file = original;
-  std::vector<std::pair<json*, std::string>> places;
-  const auto descend = [&](json* array) {
-    const auto at = Below(random, array->size());
-    places = {{array, std::to_string(at)}};
-    return &(*array)[at];
-  };
-  json* element = descend(&file.at(json::json_pointer(list)));
-  if (!inner.empty()) element = descend(&(*element)[inner]);
-  Collect(*element, places);
-  auto& [parent, key] = places[Below(random, places.size())];
-  const auto kind = Below(random, 4);
-  const auto index = parent->is_array() ? std::stoul(key) : 0;
-  if (kind == 0) {
-    parent->is_array() ? parent->erase(index) : static_cast<void>(parent->erase(key));
-  } else if (kind == 1 && parent->is_array()) {
-    parent->push_back(parent->at(index));
-  } else if (kind == 1) {
-    const json copy = parent->at(key);
-    (*parent)["zzz_" + key] = copy;
-    auto text = file.dump(1);
-    const auto at = text.find("\"zzz_" + key);
-    return text.erase(at + 1, 4);
-  } else if (kind == 2) {
-    const json types[] = {nullptr, "abc", -1, true, json::array(), json::object(), "1.5", 1e300, 0};
-    (parent->is_array() ? parent->at(index) : parent->at(key)) =
-        types[Below(random, std::size(types))];
-  } else if (parent->is_object()) {
-    json value = parent->at(key);
-    parent->erase(key);
-    (*parent)[key + "_zzz"] = std::move(value);
-  }
-  return file.dump(1);
-}
-
-void TryLines(const std::string& name, const std::string& text, std::size_t first,
-              const std::set<std::size_t>& fixed = {}, char separator = ',',
-              const std::function<Imported(const std::string&)>& read = With<ReadAny>) {
-  TryItems({name, text, read,
-            [=](Random& random) { return EditedLines(text, first, separator, fixed, random); }});
-}
-
-void TryJson(const std::string& name, const std::string& text, const std::string& list,
-             const std::string& inner = "",
-             const std::function<Imported(const std::string&)>& read = With<ReadAny>) {
-  const auto file = json::parse(text);
-  TryItems({name, file.dump(1), read,
-            [=](Random& random) { return EditedJson(file, list, inner, random); }});
-}
-
-// Returns the text followed by its lines below line `first` with another word for a name.
-std::string Twice(std::string text, std::size_t first, const std::string& word,
-                  const std::string& other) {
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < first; ++i) at = text.find('\n', at) + 1;
-  auto more = text.substr(at);
-  for (at = 0; (at = more.find(word, at)) != more.npos; at += other.size())
-    more.replace(at, word.size(), other);
-  return text + more;
-}
-
-// A log's executed primitives by their text, with their work.
-Imported LogRecords(const std::string& text) {
-  Imported imported;
-  const auto log = logs::ReadVerboseLog(text);
-  for (const auto& primitive : log.primitives) {
-    record::Record record{
-        .name = fmt::format("{} {} {} {} {}", primitive.kind, primitive.prop, primitive.tensors,
-                            primitive.attributes, primitive.problem) +
-                primitive.auxiliary + primitive.implementation + primitive.engine};
-    const auto work = logs::WorkOf(logs::ReadPrimitive(primitive));
-    auto& counts = record.work[Provenance::kModelled];
-    if (work.matrix) counts.flops["fp32.vector"] = *work.matrix + *work.elementwise;
-    if (work.bytes) counts.bytes[Level::kDram] = *work.bytes;
-    imported.records.push_back(record);
-  }
-  for (const auto& execution : log.executions)
-    imported.records[execution.primitive].repetitions.push_back(
-        {.seconds = execution.seconds, .iterations = 1});
-  return imported;
-}
-
-TEST(OneItem, OwnCsv) { TryLines("csv", FileText("import_small.csv"), 2); }
-TEST(OneItem, NsightCompute) {
-  TryLines("ncu raw", FileText("import_ncu_raw.csv"), 5, {9});
-  TryLines("ncu details", Twice(FileText("import_ncu_details.csv"), 1, "axpy", "other"), 3, {9});
-}
-TEST(OneItem, Likwid) {
-  TryLines("likwid", Twice(FileText("import_likwid.csv"), 4, "triad", "sum"), 2);
-}
-TEST(OneItem, Ert) { TryJson("ert", FileText("import_ert.json"), "/empirical/gflops/data"); }
-TEST(OneItem, Nvbench) {
-  TryJson("nvbench", FileText("import_nvbench.json"), "/benchmarks", "states");
-}
-TEST(OneItem, GoogleBenchmark) {
-  for (const char* name : {"google_benchmark_1.7.1.json", "google_benchmark_1.9.1.json"})
-    TryJson(name, record::RepairedJson(FileText(name)).value_or(FileText(name)), "/benchmarks");
-}
-TEST(OneItem, GoogleBenchmarkTables) {
-  TryLines(
-      "gbench csv",
-      "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,"
-      "error_occurred,error_message\n"
-      "\"BM_A\",1000,100.5,99.5,ns,1e9,,,,\n\"BM_B\",2000,200.5,199.5,ns,2e9,,,,\n\"BM_C\",3000,"
-      "300.5,299.5,us,3e9,,,,\n",
-      1);
-  TryLines("gbench console",
-           "Run on (2 X 2000 MHz CPUs)\n-----------------\nBenchmark   Time   CPU   "
-           "Iterations\n-----------------\n"
-           "BM_A        100 ns          99 ns      1000\nBM_B        200 ns         199 ns      "
-           "2000 bytes_per_second=1.5G/s\n"
-           "BM_C        300 us         299 us      3000 FLOPS=2.5G/s\n",
-           4, {}, ' ');
-}
-TEST(OneItem, ToolTables) {
-  TryLines("nsys",
-           "Time (%),Total Time (ns),Instances,Avg (ns),Name\n62.5,1250000,10,125000.0,\"k<f, "
-           "1>\"\n30.5,600000,6,100000.0,b\n7.5,1000,1,1000.0,c\n",
-           1);
-  TryLines("nsys trace", "Start (ns),Duration (ns),CorrId,Name\n1,1000,1,a\n9,500,2,b\n19,7,3,c\n",
-           1);
-  TryLines("rocprofv3",
-           "Kernel_Name,Start_Timestamp,End_Timestamp\na,1000,3500\nb,4000,4500\nc,5000,5001\n", 1);
-  TryLines("cutlass",
-           "Problem,Provider,OperationKind,Operation,Status,m,n,k,Bytes,Flops,Runtime,GB/"
-           "s,GFLOPs\n1,CUTLASS,gemm,g1,passed,8,8,8,10,20,0.5,1.5,2\n2,CUTLASS,gemm,g2,passed,8,8,"
-           "16,10,20,0.25,1.5,2\n3,CUTLASS,gemm,g3,passed,8,16,8,10,20,0.125,1.5,2\n",
-           1);
-  TryLines(
-      "nvbench csv",
-      "Benchmark,Device,Device Name,T,Skipped,Samples,GPU Time (sec),GlobalMem BW (bytes/sec)\n"
-      "b,0,H100,I32,No,9,1e-3,1e12\nb,0,H100,I64,No,9,2e-3,1e12\nc,0,H100,I8,No,9,3e-3,1e12\n",
-      1, {0, 1, 2, 3});
-  TryLines("perf stat",
-           "# started on Mon\n Performance counter stats for 'a':\n"
-           " 8 fp_arith_inst_retired.scalar_double\n 1.5 seconds time elapsed\n"
-           " Performance counter stats for 'b':\n 9 fp_arith_inst_retired.scalar_double\n"
-           " 2.5 seconds time elapsed\n",
-           2, {}, ' ');
-  TryJson(
-      "pytest",
-      R"json({"machine_info": {}, "benchmarks": [{"fullname": "a", "stats": {"median": 0.5, "data": [0.5, 0.6]}}, {"fullname": "b", "stats": {"median": 0.25, "data": [0.25]}}]})json",
-      "/benchmarks");
-  TryJson(
-      "hyperfine",
-      R"json({"results": [{"command": "a", "mean": 0.5, "times": [0.5, 0.6]}, {"command": "b", "mean": 0.25, "times": [0.25]}]})json",
-      "/results");
-  TryJson(
-      "llama",
-      R"json([{"model_filename": "m", "n_prompt": 1, "n_gen": 0, "avg_ns": 500, "samples_ns": [500, 600]}, {"model_filename": "m", "n_prompt": 2, "n_gen": 0, "avg_ns": 900, "samples_ns": [900]}])json",
-      "");
-  TryJson(
-      "proton",
-      R"json([{"frame": {"name": "ROOT"}, "metrics": {"count": 0, "time (ns)": 0}, "children": [{"frame": {"name": "a"}, "metrics": {"count": 3, "time (ns)": 6000, "flops16": 1e9, "bytes": 1e6}, "children": []}, {"frame": {"name": "b"}, "metrics": {"count": 1, "time (ns)": 500}, "children": []}]}])json",
-      "", "children");
-}
-TEST(OneItem, Benchdnn) {
-  TryLines("benchdnn", FileText("import_benchdnn.txt"), 1, {}, ',', With<profile::ImportBenchdnn>);
-}
-TEST(OneItem, Trace) {
-  auto file = json::parse(FileText("import_kineto_2021.json"));
-  std::erase_if(file["traceEvents"].get_ref<json::array_t&>(),
-                [](const json& event) { return event.value("cat", "") != "Kernel"; });
-  TryJson("kineto", file.dump(), "/traceEvents");
-}
-TEST(OneItem, LogsOfOneDnn) {
-  TryLines("onednn", FileText("onednn_verbose/pt_lstm_inf.onednn.log"), 12, {}, ',', LogRecords);
-}
-
 // Imports the database that the statements make.
 Imported FromSql(const std::string& sql) {
   SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
@@ -491,30 +215,21 @@ Imported FromSql(const std::string& sql) {
   return history::ImportNsysDatabase(text, "r.sqlite");
 }
 
-TEST(OneItem, NsysDatabase) {
+// Two launches of `a`, one of `b` on another GPU; a launch whose begin is a text, one whose name is
+// not there, and one that is there twice.
+TEST(ImportNsysDatabase, SumsTheLaunchesOfAKernelAndABadRowCostsNoOther) {
   const std::string sql = R"(CREATE TABLE StringIds (id, value);
     CREATE TABLE TARGET_INFO_GPU (id, name);
     CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, "end", demangledName, deviceId);
-    INSERT INTO StringIds VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd');
+    INSERT INTO StringIds VALUES (1, 'a'), (2, 'b');
     INSERT INTO TARGET_INFO_GPU VALUES (0, 'H100'), (1, 'T4');
     INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 1100, 1, 0), (1200, 1700, 1, 0),
-      (2000, 4000, 2, 0), (5000, 8000, 3, 1), (9000, 9005, 4, 1);)";
-  const std::vector<std::string> columns[] = {
-      {"CUPTI_ACTIVITY_KIND_KERNEL", "start", R"("end")", "demangledName", "deviceId"},
-      {"StringIds", "id", "value"},
-      {"TARGET_INFO_GPU", "id", "name"}};
-  TryItems({"nsys", sql, FromSql, [&](Random& random) {
-              const auto& table = columns[Below(random, 3)];
-              const auto& column = table[1 + Below(random, table.size() - 1)];
-              const auto edit = AnyOf({"DELETE FROM {0} WHERE rowid = {1}",
-                                       "UPDATE {0} SET {2} = {3} WHERE rowid = {1}",
-                                       "INSERT INTO {0} SELECT * FROM {0} WHERE rowid = {1}",
-                                       "ALTER TABLE TARGET_INFO_GPU RENAME TO x"},
-                                      random);
-              return sql + fmt::format(fmt::runtime(edit), table[0], 1 + Below(random, 5), column,
-                                       AnyOf({"NULL", "'abc'", "-1", "1.5", "'7'", "9e99", "x'00'"},
-                                             random));
-            }});
+      (2000, 4000, 2, 1), (2000, 4000, 2, 1), ('abc', 8000, 1, 0), (9000, 9005, 3, 0);)";
+  const auto imported = FromSql(sql);
+  ASSERT_EQ(imported.records.size(), 2U);
+  for (const auto& record : imported.records)
+    EXPECT_DOUBLE_EQ(record.repetitions.at(0).seconds, record.name[0] == 'a' ? 1.5e-6 : 2e-6);
+  EXPECT_THAT(imported.remarks, testing::Contains(testing::HasSubstr("2 launches are left out")));
   EXPECT_THAT(FromSql(sql + "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start);").remarks,
               testing::Contains(testing::HasSubstr("--cuda-graph-trace=node")));
   EXPECT_THAT(fakes::RefusalOf([&] { FromSql(sql + "ALTER TABLE StringIds RENAME id TO x"); }),
