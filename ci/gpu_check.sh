@@ -33,7 +33,6 @@ first known 80
 first sanitizer 120
 counters doctor 30
 counters environment 20
-counters cupti_cost 40
 counters cupti 70
 counters cupti_times 50
 counters cupti_rows 80
@@ -326,7 +325,6 @@ step_known() {
 }
 step_sanitizer() { run_tool sanitizer compute-sanitizer compute-sanitizer --tool memcheck --error-exitcode 9 "$tests" '--gtest_filter=CudaBench*OnGpu*'; }
 
-step_cupti_cost() { run_tests cupti_cost 'CuptiCost*OnGpu*'; }
 step_cupti() { run_tests cupti 'CuptiOnGpu*'; }
 step_cupti_times() { run_tests cupti_times 'CuptiTimes*OnGpu*'; }
 step_cupti_rows() { run_tests cupti_rows 'CuptiRows*OnGpu*'; }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reporters/roofline/placed_run.h"
+#include "tests/fakes/ceilings.h"
 
 namespace dlroof::fakes {
 
@@ -27,7 +28,7 @@ struct PointSpec {
   double bytes_rate = 10;                      // [byte/s]
   double batch = 1;                            // n of the problem
   std::optional<PartSpec> parts = PartSpec{};  // set if the parallel regions were watched
-  bool noisy = false, specified = false, not_validated = false, no_roofs = false, measured = false;
+  bool no_roofs = false;
 };
 
 // Inverse of MakeBreakdown's split.
@@ -54,12 +55,8 @@ inline record::Record RecordOf(const PointSpec& point) {
   record::SplitName(record);
   record.threads = point.threads;
   record.cache = "warm";
-  record.repetitions = {{.seconds = point.seconds, .iterations = 1, .noisy = point.noisy}};
-  if (point.noisy) {  // two, as one would have no interval
-    record.repetitions[0].run_delay_seconds = 0.2 * point.seconds;
-    record.repetitions.push_back(record.repetitions[0]);
-  }
-  Work& work = record.work[point.measured ? Provenance::kMeasured : Provenance::kModelled];
+  record.repetitions = {{.seconds = point.seconds, .iterations = 1}};
+  Work& work = record.work[Provenance::kModelled];
   work.flops["fp32.vector"] = point.flops;
   if (point.bytes) work.bytes[Level::kDram] = *point.bytes;
   if (point.parts) record.parallel = ParallelOf(point);
@@ -73,11 +70,8 @@ inline roofline::PlacedRun RunOf(const std::vector<PointSpec>& points) {
     file.records.push_back(RecordOf(point));
     if (point.no_roofs) continue;
     machine::CeilingSet& set = machine.by_threads[point.threads];
-    const auto status = point.specified       ? machine::CeilingStatus::kSpecified
-                        : point.not_validated ? machine::CeilingStatus::kNotValidated
-                                              : machine::CeilingStatus::kValidated;
-    set.flops["fp32.vector"] = {.per_second = point.flops_rate, .status = status};
-    set.bytes[Level::kDram] = {.per_second = point.bytes_rate, .status = status};
+    set.flops["fp32.vector"] = Validated(point.flops_rate);
+    set.bytes[Level::kDram] = Validated(point.bytes_rate);
   }
   file.machines = {machine};
   return roofline::PlaceRun(std::move(file));
@@ -113,10 +107,6 @@ inline PointSpec Batch(double n, double seconds, double flops, double bytes, Par
           .bytes_rate = 20,
           .batch = n,
           .parts = parts};
-}
-inline PointSpec With(PointSpec point, bool PointSpec::*flag) {
-  point.*flag = true;
-  return point;
 }
 inline PointSpec WithoutBytes(PointSpec point) {
   point.bytes.reset();

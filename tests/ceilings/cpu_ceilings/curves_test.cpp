@@ -334,14 +334,6 @@ TEST(ChooseWorkingSets, LeavesOutASmallL3AndMissingCachesAndCountsEverySocket) {
   EXPECT_THAT(Kib(missing.sets.at(Level::kL2)), ElementsAre(128, 192));
 }
 
-TEST(ThreadShares, AreThoseOfEachThreadOnSharedCaches) {
-  using Shares = std::map<Level, double>;
-  const auto topology = Caches(4, 32 * kKib, 0, 36 * kMib);
-  EXPECT_EQ(ThreadShares(topology, {0, 1}),
-            (Shares{{Level::kL1, 32 * kKib}, {Level::kL3, 18 * kMib}}));
-  EXPECT_TRUE(ThreadShares({}, {0}).empty());
-}
-
 TEST(NearerCacheReason, CatchesASetThatStaysInANearerCacheAndHasNoneAboutThoseChosen) {
   EXPECT_THAT(TextOf(NearerCacheReason(kFourCpus, {0, 1}, Level::kL2, 16 * kKib)),
               HasSubstr("arrays are 16 KiB and its share of L1 is 32 KiB"));

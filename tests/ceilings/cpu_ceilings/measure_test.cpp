@@ -213,28 +213,6 @@ TEST(AddFlopsSteps, MeasuresFinerRowsInTheFirstAndTheLastPassOnly) {
   EXPECT_EQ(session.rows.at(1).flops.size(), probes.size());
 }
 
-TEST(DescribeCpu, HasAFingerprintThatTheAffinityMaskDoesNotChange) {
-  auto cpu = cpu::ThisCpu();
-  const auto machine = DescribeCpu(cpu);
-  EXPECT_EQ(machine.device, "cpu");
-  EXPECT_EQ(machine.fingerprint.size(), 16);
-  cpu.allowed.pop_back();
-  EXPECT_EQ(DescribeCpu(cpu).fingerprint, machine.fingerprint);
-}
-
-// One row has no memory, another no threads, and the third is measured.
-TEST(TryStep, LeavesOutWhatCannotBeMeasuredAndSaysWhy) {
-  MeasureSession session{cpu::ThisCpu(), {{"test", 3e-3, 16, 6, 3, 0}, 45, 8}};
-  TryStep(session, {"l1", [](double) { throw std::bad_alloc(); }, 1, "l1.load.avx2"}, 1);
-  TryStep(session, {"sweep", [](double) { throw std::runtime_error("no threads"); }, 1}, 1);
-  double seconds = 0;
-  TryStep(session, {"l2", [&](double specified) { seconds = specified; }, 1, "l2.load.avx2"}, 2);
-  const std::map<std::string, std::string> absent = {{"l1.load.avx2", "not enough memory"},
-                                                     {"sweep", "no threads"}};
-  EXPECT_EQ(session.machine.by_threads.at(1).absent, absent);
-  EXPECT_EQ(seconds, 2);
-}
-
 TEST(OverheadProbes, OfTheLaunchIsPositiveWhereALibraryRegisteredIt) {
   const auto probe = OverheadProbes().find("launch");
   if (probe == OverheadProbes().end())

@@ -101,12 +101,6 @@ TEST(FlopsProbes, AreChosenByEveryFeatureTheyNeed) {
   EXPECT_FALSE(KeysFor({"sse2", "amx_int8"}).contains("int8.matrix.amx"));
 }
 
-TEST(PlainPipe, IsTheTypeAndTheUnit) {
-  EXPECT_EQ(machine::PlainPipe("fp32.vector.avx512"), "fp32.vector");
-  EXPECT_EQ(machine::PlainPipe("fp32.vector"), "fp32.vector");
-  EXPECT_EQ(machine::PlainPipe("fp32"), "fp32");
-}
-
 // Rows without FMA are never the roof where there is FMA.
 TEST(RoofCandidates, AreTheLastTwoOfEachPipe) {
   const auto candidates = RoofCandidates(

@@ -246,13 +246,6 @@ TEST(Fingerprint, DependsOnStableFactsOnlyAndKeepsKeysAndTextsApartAndIsFnv1aInS
   EXPECT_THAT(Fingerprint({{"cpu.name", "x"}}), testing::MatchesRegex("[0-9a-f]{16}"));
 }
 
-TEST(ForThreads, FindsJustThatCount) {
-  Machine machine;
-  machine.by_threads[4].launch_seconds = 1;
-  EXPECT_EQ(ForThreads(machine, 4), &machine.by_threads[4]);
-  EXPECT_EQ(ForThreads(machine, 2), nullptr);
-}
-
 using testing::ElementsAre, testing::IsEmpty, testing::Pair, testing::UnorderedElementsAre;
 
 json Schema1Ceiling(const std::string& how) {

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using machine::Machine, machine::CeilingStatus;
-using testing::ElementsAre, testing::HasSubstr, testing::Not, testing::StartsWith;
+using testing::ElementsAre, testing::HasSubstr, testing::StartsWith;
 
 // A directory of its own and a machine that is described but not measured.
 class AnyCache : public testing::Test {
@@ -31,7 +31,6 @@ class AnyCache : public testing::Test {
 
   const TemporaryFolder folder_;
   const fs::path root_ = folder_ / "";
-  bool validated_ = true;
   std::ostringstream log_;
   MachineSource source_{.described = {.device = "cpu", .name = "Some CPU", .fingerprint = "0123"},
                         .directory = root_ / "cache" / "dlroof"};
@@ -55,9 +54,7 @@ class MachineCache : public AnyCache {
     machine.measured_at = std::to_string(rate);
     for (const int count : threads) {
       machine.by_threads[count].flops["fp32.vector"] = {
-          .per_second = rate,
-          .threads = count,
-          .status = validated_ ? CeilingStatus::kValidated : CeilingStatus::kNotValidated};
+          .per_second = rate, .threads = count, .status = CeilingStatus::kValidated};
       machine.by_threads[count].effort = quick ? "quick" : "full";
     }
     return machine;
@@ -130,15 +127,6 @@ TEST_F(MachineCache, GoesOnWithoutADirectory) {
   source_.directory.reset();
   EXPECT_EQ(Value(Get({}), 2), 1);
   EXPECT_THAT(log_.str(), HasSubstr("XDG_CACHE_HOME"));
-}
-
-TEST_F(MachineCache, KeepsTheReasonAndCountsIt) {
-  EXPECT_FALSE(NotValidatedWarning(Get({})));
-  validated_ = false;
-  for (const bool again : {true, false})
-    EXPECT_THAT(NotValidatedWarning(Get({.remeasure = again})).value(),
-                HasSubstr("2 of 2 ceilings are not validated"));
-  EXPECT_THAT(log_.str(), Not(HasSubstr("not validated"))) << "a run says what it takes away";
 }
 
 TEST_F(MachineCache, UsesAnExplicitFileAsItIsAndNeverTheCache) {
@@ -284,6 +272,7 @@ class LearningCache : public AnyCache {
     return machine.by_threads.at(threads).flops.at(pipe);
   }
 
+  bool validated_ = true;
   double rate_ = 100;
   int visits_ = 0;
   std::vector<std::set<std::string>> roofs_;  // pipes of each call of measure_roofs
@@ -312,18 +301,6 @@ TEST_F(LearningCache, AllRowsAreMeasuredWhereAllAreAskedFor) {
   Get({});
   EXPECT_EQ(full_, 1);
   EXPECT_EQ(roofs_.size(), 1);
-}
-
-TEST_F(LearningCache, ABusyVisitNeverReplacesAValidatedRoof) {
-  Get({});
-  validated_ = false;
-  for (const double rate : {60.0, 101.0, 130.0}) {
-    rate_ = rate;
-    const auto machine = Get({.remeasure = true});
-    EXPECT_EQ(Roof(machine).per_second, 100) << rate;
-    EXPECT_TRUE(Roof(machine).IsValidated()) << rate;
-  }
-  EXPECT_EQ(Roof(Get({})).visits.size(), 4);
 }
 
 TEST_F(LearningCache, VisitsThatAgreeValidateARoof) {

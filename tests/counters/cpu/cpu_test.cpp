@@ -474,32 +474,6 @@ TEST(OpenMpThreadLimit, IsAbsentForOtherTexts) {
   EXPECT_EQ(OpenMpThreadLimit(Variables({})), std::nullopt);
 }
 
-TEST(FactsOfThisProcess, CanBeReadAnywhere) {
-  const auto facts = FactsOfThisProcess("/sys");
-  EXPECT_FALSE(facts.read("/proc/self/status").empty());
-  for (const auto& limit : FindLimits(facts)) {
-    EXPECT_FALSE(Key(limit.kind).empty());
-    EXPECT_FALSE(limit.found.empty() || limit.effect.empty());
-  }
-}
-
-TEST(GroupFolders, KnowBothVersions) {
-  using Folders = std::vector<GroupFolder>;
-  EXPECT_EQ(GroupFolders("0::/user.slice\n", "memory", "/s"),
-            (Folders{{true, "/s/fs/cgroup"},
-                     {true, "/s/fs/cgroup/user.slice"},
-                     {true, "/s/fs/cgroup/unified"},
-                     {true, "/s/fs/cgroup/unified/user.slice"}}));
-  EXPECT_EQ(GroupFolders("5:cpu,memory:/a\n4:cpuset:/b\n0::/\n", "memory", "/s"),
-            (Folders{{false, "/s/fs/cgroup/memory"},
-                     {false, "/s/fs/cgroup/memory/a"},
-                     {true, "/s/fs/cgroup"},
-                     {true, "/s/fs/cgroup/unified"}}));
-  EXPECT_EQ(GroupFolders("3:cpuset:/a\n2:cpuacct,cpu:/b\n", "cpu", "/sys"),
-            (Folders{{false, "/sys/fs/cgroup/cpu"}, {false, "/sys/fs/cgroup/cpu/b"}}));
-  EXPECT_TRUE(GroupFolders("garbage\n1:\n:::\n", "cpu", "/sys").empty());
-}
-
 TEST(GroupFolders, BeginWithTheMountThatIsTheGroupInAContainer) {
   EXPECT_EQ(GroupFolders("1:cpu:/a/b\n", "cpu", "/sys"),
             (std::vector<GroupFolder>{{false, "/sys/fs/cgroup/cpu"},

@@ -50,26 +50,6 @@ TEST(CuptiTableByHostApi, EveryMetricExistsOnEveryChipThatListsIt) {
   }
 }
 
-// A chip may have old versions of metrics whose newer one ends in "_v2".
-TEST(CuptiTableByHostApi, AMetricThatAFamilyDoesNotListIsRefusedThere) {
-  CuptiCalls api;
-  for (const auto* chip : gpu::Representatives(gpu::BuiltInCuptiTable())) {
-    for (const auto& metric : gpu::BuiltInCuptiTable().metrics) {
-      const bool listed = std::ranges::count(metric.families, chip->family) > 0;
-      const auto newer = metric.name.substr(0, metric.name.find('.')) + "_v2.sum";
-      const bool old =
-          std::ranges::any_of(gpu::BuiltInCuptiTable().metrics, [&](const auto& other) {
-            return other.name == newer && std::ranges::count(other.families, chip->family) > 0;
-          });
-      if (listed || old) continue;
-      // A host object that has refused a metric cannot be used any more.
-      api.OpenHost(chip->name, {});
-      EXPECT_FALSE(api.AddMetrics({metric.name})) << chip->name << " " << metric.name;
-      api.CloseHost();
-    }
-  }
-}
-
 // Returns a metric's unit as CUPTI reports it.
 std::string UnitOf(CUpti_Profiler_Host_Object* host, const std::string& metric) {
   auto params = DLROOF_CUPTI_PARAMS(CUpti_Profiler_Host_GetMetricProperties);
@@ -208,15 +188,6 @@ TEST(CuptiTableByHostApi, EveryOperatorAndTypeOfTheGpuTakesThreePassesAtMost) {
       EXPECT_THAT(counted, testing::IsSupersetOf(expected)) << chip << " " << about;
     }
   }
-}
-
-TEST(CuptiTableByHostApi, EverythingTakesMorePassesThanACallsTypeNeeds) {
-  CuptiCalls api;
-  const auto& table = gpu::BuiltInCuptiTable();
-  const auto plan = gpu::PlanCounters(table, *gpu::FindChip(table, "GH100"), {"fp16"},
-                                      {64, true, true}, gpu::AskHostApi(api, "GH100", {}));
-  EXPECT_GT(plan.passes, 3);
-  EXPECT_TRUE(plan.unread_pipes.empty());
 }
 
 TEST(CuptiHostApi, ABadChipIsOneSentence) {

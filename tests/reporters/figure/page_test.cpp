@@ -163,34 +163,6 @@ TEST_F(PageInABrowser, UnsupportedBenchmarksAreListedOnlyOnRequest) {
   EXPECT_EQ(fakes::CountOf("<tr data-index=", linked), 12);
 }
 
-// Returns the places of the rings of the selected benchmark, one per chart.
-std::vector<std::string> Rings(const std::string& document) {
-  const std::string open = "class=\"ring\" style=\"";
-  std::vector<std::string> rings;
-  for (auto at = document.find(open); at != std::string::npos; at = document.find(open, at + 1))
-    rings.push_back(document.substr(at, document.find('>', at) - at));
-  return rings;
-}
-
-// Two benchmarks alike to DRAM: 1.25 ms, roof times compute 0.514 and DRAM 0.5 ms; L2 binds one.
-TEST_F(PageInABrowser, ABoundAtAnotherLevelDoesNotMoveAPointInTheTimeChart) {
-  record::RunFile file = fakes::SmallRun().file;
-  record::Record far = file.records[3];
-  auto& bytes = far.work.begin()->second.bytes;
-  bytes = {{Level::kDram, 0.5e-3 * 20e9}};
-  record::Record near = far;
-  near.name += "/cold";
-  near.work.begin()->second.bytes[Level::kL2] = 1.2e-3 * 400e9;
-  file.records = {file.records[0], far, near};
-  const auto content = PageContent(roofline::PlaceRun(file));
-  EXPECT_NE(content["records"][1]["time"]["gap"], content["records"][2]["time"]["gap"]);
-  std::vector<std::vector<std::string>> rings;
-  for (const auto& record : {far, near})
-    rings.push_back(Rings(Render(content, "#level=dram&selected=" + record.name)));
-  EXPECT_EQ(rings[0].size(), 2U);
-  EXPECT_EQ(rings[0], rings[1]);
-}
-
 // Three sizes of the first benchmark, each counted on two levels and in two pipes: 15 ms in all.
 roofline::PlacedRun SweptRun() {
   record::RunFile file = fakes::SmallRun().file;
@@ -204,22 +176,6 @@ roofline::PlacedRun SweptRun() {
     file.records.push_back(record);
   }
   return roofline::PlaceRun(file);
-}
-
-TEST(WritePage, SweepsMovesAndPipesComeWithTheData) {
-  NEED_PLOTLY();
-  auto before = SweptRun();
-  before.file.records.erase(before.file.records.begin());
-  before.places.erase(before.places.begin());
-  const auto run = SweptRun();
-  const auto content = PageContent(run, &before);
-  ASSERT_EQ(content["sweeps"].size(), 1U);
-  EXPECT_EQ(content["sweeps"][0]["name"], "batch");
-  EXPECT_EQ(content["sweeps"][0]["lines"][0]["values"], json({1, 2, 4}));
-  EXPECT_EQ(content["sweeps"][0]["lines"][0]["records"], json({11, 12, 13}));
-  EXPECT_FALSE(content["before"].contains("0")) << "not in the older file";
-  EXPECT_EQ(content["before"]["11"]["classic"], roofline::ToJson(run)["records"][11]["classic"]);
-  EXPECT_EQ(content["records"][11]["time"]["pipes_until"], json({0.01, 0.015}));
 }
 
 TEST_F(PageInABrowser, ALinkShowsItsBenchmarkItsSweepAndEveryLevel) {
@@ -347,28 +303,8 @@ TEST(WritePage, GeometryRatesAndRidgesComeWithTheData) {
   const auto& places = content["records"][3]["time"]["places"];
   EXPECT_DOUBLE_EQ(places["l2"][1].get<double>(), 1.25e-3);
   EXPECT_DOUBLE_EQ(places["dram"][0].get<double>(), 1.25e-3);
-  const auto& limit = content["records"][5]["time"];
-  EXPECT_TRUE(limit.contains("gap_at_least")) << "its roof is not validated";
-  EXPECT_EQ(limit["places"]["dram"].size(), 2);
-  auto without = fakes::SmallRun().file;
-  without.machines.clear();
-  for (const auto& run : {roofline::PlaceRun(without), fakes::SmallRun()}) {
-    const auto ceilings = PageContent(run);
-    EXPECT_NEAR(ceilings["records"][0]["rate"]["flops_per_second"].get<double>(), 1.6e11, 1e6);
-    EXPECT_NEAR(ceilings["records"][0]["rate"]["intensity"].get<double>(), 57.468, 1e-3);
-    EXPECT_EQ(ceilings["records"][0]["rate"]["level"], "dram");
-    EXPECT_FALSE(ceilings["records"][9].contains("rate")) << "its work is not known";
-  }
-  const auto run = fakes::CeilingsRun();
-  const auto ceilings = PageContent(run);
-  EXPECT_EQ(ceilings["roofs"][0]["measured_ridges"],
-            ceilings["machines"][0]["by_threads"]["2"]["ridges"]);
-  EXPECT_FALSE(ceilings["roofs"][1].contains("measured_ridges"));
-  EXPECT_FALSE(ceilings["roofs"][1]["bytes"][0].contains("sustained_ridges"));
-  EXPECT_EQ(ceilings["roofs"][0]["used"], json({"fp32.vector.avx2"}));
   // 16 of DRAM's 20 GB/s: fp32.vector's 200 GFLOP/s are reached at 12.5 FLOP/byte, not at 10.
   auto warm = fakes::SmallRun();
-  EXPECT_FALSE(PageContent(warm)["roofs"][0]["bytes"][3].contains("sustained_start"));
   fakes::TwoThreadsOf(warm).bytes.at(Level::kDram).sustained_per_second = 16e9;
   const auto sustained = PageContent(warm);
   const auto& dram = sustained["roofs"][0]["bytes"][3];

@@ -180,21 +180,9 @@ TEST(TerminalReporter, WritesEachReasonOfUnsupportedBenchmarksOnce) {
             "unsupported\n  3 benchmarks, no bf16 for avx2\n    bf16/a\n    bf16/b\n    bf16/c\n");
 }
 
-Session SessionOfAModel() {
-  const nlohmann::json layers = {{{"name", kName}, {"count", 3}}};
-  return TestSession({{"suites", {{{"name", "net"}, {"layers", layers}}}}});
-}
-
-TEST(RunFileReporter, WritesTheSumOfAModel) {
-  Session session = SessionOfAModel();
-  const auto json = nlohmann::json::parse(Written<RunFileReporter>(session, {Three()}));
-  ASSERT_EQ(json["models"].size(), 1);
-  EXPECT_EQ(json["models"][0]["seconds"], 6);  // three times the median of 2 s
-  EXPECT_DOUBLE_EQ(json["models"][0]["roof"]["fraction"], 0.4);
-}
-
 TEST(TerminalReporter, ShowsTheModelAfterTheTableAndShowsRateIntensityShareOfTheRoofAndBound) {
-  Session models = SessionOfAModel();
+  const nlohmann::json layers = {{{"name", kName}, {"count", 3}}};
+  Session models = TestSession({{"suites", {{{"name", "net"}, {"layers", layers}}}}});
   EXPECT_THAT(Written<TerminalReporter>(models, {Three()}),
               testing::ContainsRegex("net LSTM/cpu/onednn/fwd_inference/f32 +1 +3 +6.00 s"));
   SetListedNames({kName});
@@ -223,14 +211,6 @@ TEST(LiveTable, FitsTheTerminalAndItsNamesStayDifferent) {
         EXPECT_LE(text::TextWidth(line), width) << line;
     EXPECT_EQ(table.Header().find("FLOP/s") != std::string::npos, width == 120);
   }
-}
-
-// 40 flop in 2 s, 8 byte.
-TEST(TerminalReporter, WithoutAMachineStillShowsRateAndIntensity) {
-  SetListedNames({kName});
-  Session session = TestSession(nlohmann::json::object(), {});
-  EXPECT_THAT(Written<TerminalReporter>(session, {Three()}),
-              testing::ContainsRegex(std::string(kName) + " .* - +- +- +20.0 FLOP/s +5.00\n"));
 }
 
 // Google Benchmark reports aggregates in a call of their own.

@@ -301,52 +301,11 @@ TEST(PrimitiveWork, ADeconvolutionSkipsWhatIsCutFromItsResultAndADilationInDepth
   EXPECT_EQ(work.matrix, 2. * (2 * 3 * 5) * (1 + 4) * 7 * 2);
 }
 
-TEST(PrimitiveWork, AStrideOfZeroHasNoFormAndMatrixProductsOfAnyRank) {
+TEST(PrimitiveWork, AStrideOfZeroHasNoForm) {
   const auto work = WorkOf(Made("convolution", "forward_inference", Filtered(false), "",
                                 "mb2_ic3oc5_ih3oh3kh3sh0dh1ph1"));
   EXPECT_FALSE(work.matrix);
   EXPECT_EQ(work.reason->text, "the problem has impossible sizes");
-  Draw draw;
-  for (int i = 0; i < kProblems; ++i) {
-    const auto m = draw.UpTo(6), k = draw.UpTo(6), n = draw.UpTo(6), b = draw.UpTo(4);
-    const bool bias = draw.Coin(), batched = draw.Coin(), shared = draw.Coin();
-    const auto problem = batched ? fmt::format("{}x{}x{}:{}x{}x{}", b, m, k, shared ? 1 : b, k, n)
-                                 : fmt::format("{}x{}:{}x{}", m, k, k, n);
-    const int64_t points = (batched ? b : 1) * m * n;
-    ExpectWork(Made(draw.Coin() ? "matmul" : "gemm_api", "undef", Filtered(bias), "", problem),
-               Operations([&] { Times(points, [&] { MultiplyAdd(k); }); }), bias ? points : 0);
-  }
-}
-
-TEST(PrimitiveWork, InnerProduct) {
-  Draw draw;
-  for (int i = 0; i < kProblems; ++i) {
-    const auto mb = draw.UpTo(6), ic = draw.UpTo(6), oc = draw.UpTo(6), ih = draw.UpTo(3);
-    ExpectWork(Made("inner_product", "forward_training", Filtered(true), "",
-                    fmt::format("mb{}ic{}ih{}iw2oc{}", mb, ic, ih, oc)),
-               Operations([&] { Times(mb * oc, [&] { MultiplyAdd(ic * ih * 2); }); }), mb * oc);
-  }
-}
-
-TEST(PrimitiveWork, PostOpsWorkOnTheDestination) {
-  Draw draw;
-  for (int i = 0; i < kProblems; ++i) {
-    const auto f = RandomFilter(draw);
-    const int64_t points = f.mb * f.oc * f.oh * f.ow;
-    const auto work = WorkOf(Made("convolution", "forward_inference", Filtered(false), "", f.Text(),
-                                  "attr-scratchpad:user "
-                                  "attr-post-ops:sum+eltwise_relu+binary_add:f32:2+sum:0.5"));
-    const auto operations = Operations([&] {
-      Times(points, [] {
-        Tally value;
-        value = value + Tally();
-        value = Max(value, Tally());
-        value = value + Tally();
-        value = value + Tally() * Tally();
-      });
-    });
-    EXPECT_EQ(*work.elementwise, static_cast<double>(operations));
-  }
 }
 
 // 12 elements of 2 byte: an addition, and the destination read; then 0.5 * x * (1 + erf(c * x)).

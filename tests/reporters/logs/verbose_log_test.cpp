@@ -132,7 +132,6 @@ TEST(VerboseLog, WrappedColouredAndStoredLinesAreRead) {
   EXPECT_EQ(own.executions.at(0).seconds, 0.25e-3);
 }
 
-// A word that no version of oneDNN prints, added to any field of the lines of real logs.
 TEST(VerboseLog, ATimeOfZeroIsNoneAndOlderMarkersAndLogsWithoutTemplate) {
   const auto log =
       ReadVerboseLog(dlroof::ReadFile(fakes::TestData("faults/some.log"), "a log of a GPU"));

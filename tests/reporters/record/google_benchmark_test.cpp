@@ -275,13 +275,6 @@ TEST(GoogleBenchmarkFile, RepetitionsThatAreMissingAreNamedAndAMeanThatStandsFor
   EXPECT_EQ(WarningsOf(statistic("mean", 5) + "," + statistic("median", 4)), "");
 }
 
-// Google Benchmark writes the author's counters behind its own members.
-TEST(GoogleBenchmarkFile, ACounterWithTheNameOfAMemberDoesNotReplaceIt) {
-  const auto run = With(Entry("A", 5, R"(, "iterations": 9, "real_time": 77, "FLOPS": 1)"));
-  EXPECT_NEAR(Seconds(run.records.at(0)), 5e-9, 1e-15);
-  EXPECT_EQ(run.records[0].repetitions.at(0).iterations, 7);
-}
-
 // Variants of Google Benchmark's files: other units, orders, versions and members, entries
 // that are missing or there twice, cut files. None may give another time without a refusal or a
 // warning. DLROOF_VARIANTS sets the number of variants of each file.

@@ -157,18 +157,8 @@ constexpr const char* kPlainFile = R"({"context": {"date": "x"}, "benchmarks": [
  {"name": "BM_A/8/real_time", "run_name": "BM_A/8/real_time", "run_type": "iteration", "repetition_index": 1, "iterations": 10, "real_time": 3.5, "cpu_time": 3.4, "time_unit": "us"},
  {"name": "BM_A/8/real_time_mean", "run_name": "BM_A/8/real_time", "run_type": "aggregate", "real_time": 3.0, "cpu_time": 2.9, "time_unit": "us"}]})";
 
-TEST(ReadRunFile, ReadsTheTimesOfPlainGoogleBenchmarkFilesAlsoThoseThatTheProgramMeasured) {
-  const auto run = Parsed(kPlainFile);
-  ASSERT_EQ(run.records.size(), 3);
-  EXPECT_EQ(run.records[0].name, "BM_A/8/real_time");
-  ASSERT_EQ(run.records[0].repetitions.size(), 2);
-  EXPECT_DOUBLE_EQ(run.records[0].repetitions[1].seconds, 3.5e-6);
-  EXPECT_TRUE(run.records[0].work.empty());
-  EXPECT_EQ(run.records[1].status, Status::kUnsupported);
-  EXPECT_EQ(run.records[1].reason, "no AMX");
-  EXPECT_EQ(run.records[2].status, Status::kFailed);
-  EXPECT_EQ(run.records[2].reason, "boom");
-  // UseManualTime: the CPU was idle while a GPU, say, computed.
+// UseManualTime: the CPU was idle while a GPU, say, computed.
+TEST(ReadRunFile, ATimeThatTheProgramMeasuredSaysNothingOfTheCpus) {
   const auto entry = [](const std::string& name) {
     return nlohmann::json{{"name", name}, {"real_time", 1000}, {"cpu_time", 10}, {"iterations", 5}};
   };
@@ -222,35 +212,18 @@ constexpr const char* kWhole = R"({"context": {"date": "x", "dlroof": {"schema":
   "prediction": {"seconds": 0.5, "bytes": {"l1": 8, "dram": 4}, "by": "a model", "more": [2]}},
   {"name": "b"}], "models": [{"a": 1}], "note": "n"})";
 
-TEST(ReadRunFile, ReadsEveryFactOfARecordAndRefusesSyntaxErrorsAnywhere) {
+TEST(ReadRunFile, IgnoresMembersThatItDoesNotKnowAndRefusesSyntaxErrorsAnywhere) {
   const auto run = Parsed(kWhole);
   ASSERT_EQ(run.records.size(), 2U);
   const Record& record = run.records[0];
-  EXPECT_EQ(record.problem, "t1n2i3h4");
   EXPECT_EQ(record.reason, "a\"\\\n\xC3\xA9\xF0\x9F\x98\x80");
-  EXPECT_EQ(record.threads, 2);
-  EXPECT_EQ(record.seed, 7U);
-  EXPECT_EQ(record.cache, "cold");
   EXPECT_EQ(record.evicted_bytes, 12.5);
-  EXPECT_EQ(record.verified, "all");
-  EXPECT_EQ(record.repro, "--x");
-  ASSERT_EQ(record.repetitions.size(), 2U);
-  const Repetition& first = record.repetitions[0];
-  EXPECT_EQ(first.seconds, 1.5e-3);
-  EXPECT_EQ(first.cpu_seconds, 2);
-  EXPECT_EQ(first.core_share, 0.5);
-  EXPECT_EQ(first.iterations, 4);
-  EXPECT_TRUE(first.noisy);
-  ASSERT_TRUE(first.gpu);
-  EXPECT_EQ(first.gpu->throttle, 4);
-  EXPECT_FALSE(record.repetitions[1].gpu);
-  const Work& work = record.work.at(Provenance::kModelled);
-  EXPECT_EQ(work.bytes.at(Level::kDram), 56);
-  EXPECT_EQ(work.launches, 1);
+  ASSERT_TRUE(record.repetitions.at(0).gpu);
+  EXPECT_EQ(record.repetitions[0].gpu->throttle, 4);
+  EXPECT_EQ(record.work.at(Provenance::kModelled).bytes.at(Level::kDram), 56);
   EXPECT_EQ(record.counting.size(), 2U);
   ASSERT_TRUE(record.prediction);
   EXPECT_EQ(record.prediction->bytes.at(Level::kL1), 8);
-  EXPECT_EQ(record.prediction->by, "a model");
   for (const char* text :
        {R"({"records": [{"name": "a", "repetitions": [{"seconds": NaN}]}]})",
         R"({"records": [{"name": "a", "repetitions": [{"seconds": 01}]}]})",

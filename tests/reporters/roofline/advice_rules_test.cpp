@@ -319,16 +319,12 @@ struct Case {
 };
 
 using fakes::Batch, fakes::kMemoryOne, fakes::kOne, fakes::MemoryTwo, fakes::Two, fakes::Unwatched,
-    fakes::Watched, fakes::With, fakes::WithoutBytes;
+    fakes::Watched, fakes::WithoutBytes;
 
 std::vector<Case> Cases() {
   return {
       // 42 s of thread time in place of 22, all of it waits for bytes: 20 of 42.
       {"bandwidth shared", {kMemoryOne, MemoryTwo(21, 200, 10)}, Cause::kBandwidth, 47.6},
-      {"bandwidth, unwatched",
-       {Unwatched(kMemoryOne), Unwatched(MemoryTwo(21, 200, 10))},
-       Cause::kBandwidth,
-       47.6},
       {"cache lost", {kMemoryOne, MemoryTwo(21, 400, 20)}, Cause::kIntensity, 47.6},
       // 100 / 14 s x 2 = 14.29 s in place of 10, of 16.4.
       {"clock lowered",
@@ -355,37 +351,22 @@ std::vector<Case> Cases() {
        {Unwatched(kOne), Watched(Two(9), {.fork_join = 3})},
        Cause::kUnexplained,
        33.3},
-      {"no bytes, a lower clock",
-       {WithoutBytes(kOne), WithoutBytes({.threads = 2, .seconds = 8.2, .flops_rate = 14})},
-       Cause::kArithmetic,
-       26.1},
       {"no bytes at one point",
        {WithoutBytes(kMemoryOne), MemoryTwo(21, 200, 10)},
        Cause::kUnexplained,
        47.6},
-      {"no roofs of two",
-       {kOne, With(Two(9), &fakes::PointSpec::no_roofs)},
-       Cause::kUnexplained,
-       33.3},
       // 2 of 18 are fork and join, 4 are unexplained.
       {"more is unexplained", {kOne, Watched(Two(9), {.fork_join = 1})}, Cause::kUnexplained, 22.2},
       // Bytes 200 -> 400, a byte 0.1 -> 0.125 thread seconds: 22.5 by bytes, 7.5 by rate, of 52.
       {"more bytes than rate", {kMemoryOne, MemoryTwo(26, 400, 16)}, Cause::kIntensity, 43.3},
       // 200 -> 240 byte, 0.1 -> 0.2 s: 6 by bytes, 22 by rate, of 50.
       {"more rate than bytes", {kMemoryOne, MemoryTwo(25, 240, 10)}, Cause::kBandwidth, 44},
-      // 2.2 s of overhead in two components against 1.5 s of imbalance, x 2, of 21.4.
-      {"overhead in two components",
-       {kOne, Watched(Two(10.7), {.fork_join = 1, .serial = 1.2, .imbalance = 1.5})},
-       Cause::kOverhead,
-       20.6},
       // Arithmetic binds one thread (10 s) and bytes four (5 s, 20 of thread time): 10 of 22.
       {"bytes bind four",
        {{.threads = 1, .seconds = 10.5, .bytes = 100, .bytes_rate = 20},
         {.threads = 4, .seconds = 5.5, .bytes = 100, .flops_rate = 40, .bytes_rate = 20}},
        Cause::kBandwidth,
        45.5},
-      // Overhead takes 8 of 18; the threads' busy time is shorter by 2.
-      {"a gain beside the loss", {kOne, Watched(Two(9), {.fork_join = 4})}, Cause::kOverhead, 44.4},
       // 400 byte at one thread, 200 at two: 20 of 42 s of thread time are gained.
       {"more cache in all",
        {{.threads = 1, .seconds = 42, .bytes = 400}, MemoryTwo(11, 200, 20)},
@@ -423,35 +404,6 @@ TEST(Loss, NamesTheLargestCauseWithItsNumber) {
     EXPECT_EQ(Key(loss.Largest()), Key(cause)) << name;
     EXPECT_NEAR(100 * loss.Share(loss.by.at(cause)), of_points, 0.06) << name;
   }
-}
-
-TEST(DiagnosisText, ComparesTheLastPointWithTheFirst) {
-  const auto text = [](const std::vector<fakes::PointSpec>& points, const char* along = "threads") {
-    return DiagnosisText(TrajectoryOf(points, along));
-  };
-  EXPECT_EQ(text({kOne}), "one point only: no step to compare.");
-  EXPECT_EQ(text({kOne, Two(6)}),
-            "2 threads are 2.00x as fast as 1 thread, 100 % of ideal: the cost is the same within "
-            "5 %.");
-  // 12.4 s of thread time in place of 12: 3.2 % more.
-  EXPECT_THAT(text({kOne, Two(6.2)}), HasSubstr("97 % of ideal: the cost is the same"));
-  EXPECT_THAT(text({kMemoryOne, MemoryTwo(21, 200, 10)}),
-              HasSubstr("52 % of ideal: 48 points are lost, 48 by bandwidth."));
-  EXPECT_THAT(text({kOne, Two(9)}),
-              HasSubstr("33 points are lost, and no measurement explains 33 of them."));
-  EXPECT_EQ(text({Batch(1, 10, 100, 2, {.fork_join = 5}), Batch(4, 25, 400, 8, {.fork_join = 5})},
-                 "batch"),
-            "batch 4 has 1.60x the FLOP/s of batch 1: 38 points are gained, 38 by overhead.");
-  EXPECT_THAT(
-      text({With(Batch(1, 10, 100, 20), &fakes::PointSpec::measured), Batch(4, 40, 400, 80)},
-           "batch"),
-      HasSubstr("counted in different ways"));
-  // Intervals of estimates are 0.8 to 1.1 of the time: 9.6 to 13.2 s, and 11.2 to 15.4 s of two
-  // threads.
-  EXPECT_EQ(text({With(kOne, &fakes::PointSpec::noisy),
-                  With(Watched(Two(7), {.fork_join = 1}), &fakes::PointSpec::noisy)}),
-            "~2 threads are 1.71x as fast as 1 thread, 86 % of ideal: 14 points are lost, 14 by "
-            "overhead; the 95 % intervals of the times overlap.");
 }
 
 }  // namespace

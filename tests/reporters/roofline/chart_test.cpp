@@ -310,20 +310,6 @@ TEST(Trajectories, OnOneNumberOfThreadsUseTheFirstParameterThatChanges) {
   EXPECT_DOUBLE_EQ(found[0].steps[0].rate_ratio, 1.5);
 }
 
-TEST(StepText, IsTheLargestCauseOfAStep) {
-  const auto trajectory = Trajectories(fakes::RunOf({fakes::kOne,
-                                                     fakes::Two(6),
-                                                     {.threads = 4,
-                                                      .seconds = 6,
-                                                      .flops_rate = 40,
-                                                      .bytes_rate = 40,
-                                                      .parts = fakes::PartSpec{.imbalance = 3}}}))
-                              .front();
-  ASSERT_EQ(trajectory.steps.size(), 2u);
-  EXPECT_EQ(StepText(trajectory.steps[0]), "");
-  EXPECT_EQ(StepText(trajectory.steps[1]), "imbalance +50") << "4 x 3 of 4 x 6 s";
-}
-
 CostFacts RandomFacts(std::mt19937& random) {
   std::uniform_real_distribution<double> some(0.1, 10);
   std::uniform_int_distribution<int> threads(1, 64);

@@ -499,14 +499,6 @@ TEST(Specified, RoofsGivePercentagesAndSaySo) {
   EXPECT_THAT(placed.advice, HasSubstr("the time that its specified DRAM bandwidth roof"));
   EXPECT_EQ(ToJson(fakes::Measured(20, 200, 100), &machine)["time"]["given"], true);
   EXPECT_FALSE(ToJson(fakes::Measured(20, 200, 100), &kMachine)["time"].contains("given"));
-
-  // 400 modelled byte at the measured 50 byte/s of L2 take 8 s. The call took 4 s, so they are
-  // refuted; a specified rate refutes no count.
-  record::Record record = fakes::Measured(4, 200, 10);
-  record.work[Provenance::kModelled].bytes[Level::kL2] = 400;
-  EXPECT_THAT(Found(record).remarks, Contains(HasSubstr("left out at l2")));
-  EXPECT_THAT(Found(record, WithStatus(Level::kL2, kSpecified)).remarks,
-              Contains(StartsWith("above the specified l2 roof by 100 %")));
 }
 
 }  // namespace
