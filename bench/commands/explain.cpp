@@ -97,7 +97,11 @@ document::Document ExplanationOf(const record::Record& record, const roofline::P
   }
   for (const auto& remark : placed.placement.above_roof_remarks) note(remark);
   note(placed.placement.flop_count);
-  if (const auto advice = roofline::BreakdownAdvice(breakdown))
+  if (record.parallel && placed.timing->noisy && breakdown.noise_seconds == 0)
+    bar.notes.emplace_back(
+        "no advice: the time is an estimate, and too few profiled calls tell the noise of its "
+        "parts; more --seconds, or a quiet machine, may");
+  else if (const auto advice = roofline::BreakdownAdvice(breakdown))
     bar.notes.push_back(fmt::format("{}{}", roofline::MarkOf(placed.timing->noisy), *advice));
   document.Add(std::move(bar));
   return document;
