@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = (".cpp", ".h", ".cu", ".cuh")
 # What the whole project may have at most.
 LIMITS = {
-    "lines of C++ without tests": 91_260,
-    "lines of C++ of tests": 43_280,
-    "lines of scripts": 14_180,
+    "lines of C++ without tests": 88_550,
+    "lines of C++ of tests": 40_000,
+    "lines of scripts": 14_100,
     "words of documents": 42_000,
     "bytes of studies": 2_100_000,
     "modules": 55,
-    "files": 1_100,
+    "files": 1_080,
     "lines in the table of commands and flags": 230,
 }
 # What an operator's folder for a library may have; older folders may keep what they have.
