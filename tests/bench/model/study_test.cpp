@@ -323,7 +323,5 @@ TEST(SetPredictions, MakesARunFileThatHoldsThem) {
   EXPECT_EQ(predicted, 2) << "the CPU's record has none";
 }
 
-}
-
 }  // namespace
 }  // namespace dlroof::model

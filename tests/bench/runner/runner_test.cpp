@@ -250,7 +250,7 @@ TEST(GpuEnergy, IsTheBoardsOwnCounterAndAGpuThatDoesNotTellHasAReason) {
   EXPECT_EQ(meter.domains[0].joules(), 12.5);
   EXPECT_THAT(meter.covers, HasSubstr("without CPU"));
   meter = GpuEnergy([] { return std::optional<double>(); });
-  EXPECT_THAT(meter.domains, IsEmpty());
+  EXPECT_THAT(meter.domains, testing::IsEmpty());
   EXPECT_THAT(meter.unavailable.value().text, HasSubstr("nvml: the driver does not report"));
   EXPECT_TRUE(GpuEnergy({}).unavailable);
 }

@@ -52,6 +52,11 @@ inline std::string FileText(const std::string& name) {
   return ReadFile(fakes::TestData(name), "a sample");
 }
 
+template <Imported (*kRead)(const std::string&, const std::string&)>
+Imported With(const std::string& text) {
+  return kRead(text, "file");
+}
+
 inline std::size_t Below(Random& random, std::size_t n) { return random() % n; }
 
 inline std::string AnyOf(const std::vector<std::string>& texts, Random& random) {

@@ -8,11 +8,16 @@
 #include "bench/profile/profile.h"
 #include "counters/base/files.h"
 #include "reporters/imports/import.h"
+#include "reporters/logs/primitive.h"
 #include "reporters/logs/verbose_log.h"
+#include "reporters/record/large_json.h"
 #include "reporters/text/numbers.h"
 
 namespace dlroof::imports {
 namespace {
+
+using nlohmann::json;
+using Records = std::map<std::string, Numbers>;
 
 // Variants (variants.h) of tables and logs.
 
