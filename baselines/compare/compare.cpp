@@ -22,16 +22,17 @@ namespace {
 
 using statistics::Verdict;
 
-// `show_median`: shows the median of the clean repetitions, if there is one, not the judged `level`
-// (null if there is none).
+// Shows the judged `level`. If it is null (there is none, or blocks' ratios were judged), shows the
+// record's time or, if `only_clean`, no estimate.
 Side SideOf(const record::Record& record, const machine::Machine* machine,
-            const statistics::Level* level, bool show_median) {
+            const statistics::Level* level, bool only_clean) {
   Side side;
-  const auto timing = record::Summarize(record.repetitions);
-  if (timing && (show_median || level == nullptr))
-    side.seconds = timing->median;
-  else if (level != nullptr)
+  const auto timing =
+      only_clean ? record::Summarize(record.repetitions) : record::TimeOf(record.repetitions);
+  if (level != nullptr)
     side.seconds = level->seconds();
+  else if (timing)
+    side.seconds = timing->median;
   if (machine == nullptr || !side.seconds || record.work.empty()) return side;
   const auto placed = roofline::PlaceTime(record, *side.seconds, *machine);
   if (!placed) return side;
@@ -39,6 +40,13 @@ Side SideOf(const record::Record& record, const machine::Machine* machine,
   (placed->at_least ? side.fraction_at_most : side.fraction) = 1 / placed->times_over_roof;
   if (!placed->at_least) side.roof_seconds = placed->seconds / placed->times_over_roof;
   return side;
+}
+
+// Returns a copy whose times are CPU times of the main thread; 0 where it is unknown.
+record::Record InCpuTime(record::Record record) {
+  for (auto& repetition : record.repetitions)
+    repetition.seconds = repetition.main_cpu_seconds.value_or(0);
+  return record;
 }
 
 std::string StatusText(const record::Record& record) {
@@ -230,8 +238,9 @@ class Comparer {
   }
 
   // Returns the change of SM cycles for a GPU call, and of CPU time for a CPU benchmark of one
-  // process and one thread whose wall time was much longer (kMinWait) in either run. Returns
-  // nullopt for others, and if a run lacks the measure.
+  // thread whose wall time was much longer (kMinWait) in either run, and which ran in one process
+  // or in interleaved blocks that were mostly noisy. Returns nullopt for others, and if a run lacks
+  // the measure.
   static std::optional<statistics::OtherMeasure> OtherMeasureOf(
       const record::Record& base, const record::Record& contender,
       const statistics::Candidate& candidate) {
@@ -241,12 +250,20 @@ class Comparer {
       return {{std::log(*after / *before), "SM cycles", "the GPU's clock changed"}};
     }
     const auto before = record::WallOverCpu(base), after = record::WallOverCpu(contender);
-    if (candidate.measured != statistics::Measured::kOneProcess || candidate.interleaved ||
-        !before || !after || std::max(*before, *after) < statistics::kMinWait)
+    if (candidate.measured != statistics::Measured::kOneProcess || !before || !after ||
+        std::max(*before, *after) < statistics::kMinWait)
       return std::nullopt;
     const double time = candidate.contender.log_seconds - candidate.base.log_seconds;
-    return {{time - std::log(*after / *before), "CPU time",
-             "it waits, or other programs ran on its CPU"}};
+    double log_ratio = time - std::log(*after / *before);
+    if (candidate.interleaved) {
+      if (record::Summarize(base.repetitions) && record::Summarize(contender.repetitions))
+        return std::nullopt;
+      const auto shift = statistics::MeasureSequentialShift(
+          statistics::BlockLogRatios(InCpuTime(base), InCpuTime(contender)));
+      if (!shift) return std::nullopt;
+      log_ratio = shift->log_ratio;
+    }
+    return {{log_ratio, "CPU time", "it waits, or other programs ran on its CPU"}};
   }
 
   // Sets the row's displayed times and the changes that may explain them.
@@ -255,10 +272,10 @@ class Comparer {
                 Comparison& row) const {
     const auto *base_machine = record::MachineFor(pair.run->file, *row.base),
                *contender_machine = record::MachineFor(contender_.file, *row.contender);
-    const bool medians = interleaved_ && !(levels && levels->fastest_share);
-    row.before = SideOf(base, base_machine, levels ? &levels->base : nullptr, medians);
+    const bool timed = levels && (!interleaved_ || levels->fastest_share);
+    row.before = SideOf(base, base_machine, timed ? &levels->base : nullptr, !interleaved_);
     row.after =
-        SideOf(contender, contender_machine, levels ? &levels->contender : nullptr, medians);
+        SideOf(contender, contender_machine, timed ? &levels->contender : nullptr, !interleaved_);
     const bool alike =
         record::CountFlopsAlike(pair.run->file.context, contender_.file.context, row.contender->op);
     if (!alike) row.before = {.seconds = row.before.seconds};

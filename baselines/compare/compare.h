@@ -35,7 +35,8 @@ struct RerunCheck {
 
 // The displayed times of one record.
 struct Side {
-  std::optional<double> seconds;  // [s] the level that is judged, else the median of clean times
+  // [s] the level that is judged, else the median of clean times; record::TimeOf if interleaved
+  std::optional<double> seconds;
   // [1] Share of the binding roof that is reached. If this roof is not validated, only
   // fraction_at_most is set: an upper limit, which is not judged.
   std::optional<double> fraction, fraction_at_most;

@@ -9,7 +9,9 @@
 #include <numeric>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "baselines/compare/compare.h"
@@ -379,19 +381,34 @@ class InterleavedRun : public Schedule {
     return names;
   }
 
+  // Returns the number of benchmarks that are neither settled nor have a verdict in `result` [1].
+  std::size_t PendingIn(const compare::CompareResult& result) const {
+    std::set<std::string_view> decided;
+    for (const auto& row : result.rows)
+      if (row.verdict != statistics::Verdict::kAmbiguous &&
+          row.verdict != statistics::Verdict::kInsufficient)
+        decided.insert(row.name());
+    return static_cast<std::size_t>(std::ranges::count_if(benchmarks(), [&](const auto& pair) {
+      return !ProgressOf(pair).settled && !decided.contains(record::BareName(pair.contender));
+    }));
+  }
+
   int Finish() override {
-    std::optional<compare::NamedRun> base, contender;
-    const std::size_t pending = run_.Over() ? benchmarks().size() - settled_ : 0;
+    std::size_t pending = run_.Over() ? benchmarks().size() - settled_ : 0;
     const bool interrupted = pending > 0 && StoppedByInterrupt();
-    if (!seconds_.empty())
+    std::optional<compare::NamedRun> base, contender;
+    std::optional<compare::CompareResult> result;
+    if (!seconds_.empty()) {
       base = WriteAndRead(0, interrupted), contender = WriteAndRead(1, interrupted);
+      result = compare::Compare(*base, *contender, {.names = NamesDone()});
+      if (pending > 0 && !interrupted) pending = PendingIn(*result);  // the last look
+    }
     EndJournal(pending, "not settled");
-    if (!base) return StoppedByInterrupt() ? InterruptCode() : 3;
-    const auto result = compare::Compare(*base, *contender, {.names = NamesDone()});
-    compare::WriteTable(result, {base->where, contender->where}, text::TerminalColumns(),
+    if (!result) return StoppedByInterrupt() ? InterruptCode() : 3;
+    compare::WriteTable(*result, {base->where, contender->where}, text::TerminalColumns(),
                         run_.tables());
     run_.tables() << std::flush;
-    return StoppedByInterrupt() ? InterruptCode() : result.exit_code;
+    return StoppedByInterrupt() ? InterruptCode() : result->exit_code;
   }
 
   StopRule rule_;

@@ -150,12 +150,14 @@ void OpenRun::Begin() {
     std::size_t unpaired = 0;
     const auto base = ListBenchmarks(request_.programs.front(), ArgumentsOf(0), folder_);
     header_.plain = {base.plain, contender.plain};
-    for (std::size_t side = 0; side < header_.plain.size(); ++side)
-      if (header_.plain[side])
-        log_ << fmt::format(
-            "{}: plain Google Benchmark, whose processes take turns; linked with "
-            "dlroof_benchmark_main, both programs would alternate every 20 ms\n",
-            request_.programs[side]);
+    static bool hinted = false;  // bisect and gate begin several runs
+    if (!hinted && (base.plain || contender.plain)) {
+      hinted = true;
+      log_ << fmt::format(
+          "{}: plain Google Benchmark, so the programs' processes take turns; if both were linked "
+          "with dlroof_benchmark_main, they would alternate every 20 ms\n",
+          base.plain && contender.plain ? "both programs" : request_.programs[base.plain ? 0 : 1]);
+    }
     header_.benchmarks = Paired(base.names, contender.names, request_.names, unpaired);
     if (header_.benchmarks.empty())
       throw BadInput("{} and {} have no benchmark in common", request_.programs.front(),

@@ -388,6 +388,28 @@ class TestTwoBuilds:
         Path("map.txt").write_text("Fake/cpu/none/fwd/f32/n20 Fake/cpu/none/fwd/f32/n21\n")
         verify(run(command + MACHINE, FAKE_NAMES=problems, timeout=240), expected)
 
+    def test_without_dlroof_are_told_once_how_they_alternate(self):
+        for name in ("plain_a", "plain_b"):
+            Path(name).write_text('#!/bin/bash\ncase $* in *--dlroof_live*) exit 1 ;; esac\nexec ./bench "$@"\n')
+            Path(name).chmod(0o755)
+        ran = run("dlroof run --ab ./plain_a ./plain_b -o a.json -o b.json --budget 0")
+        assert ran.err.count("plain Google Benchmark") == 1, ran
+
+    def test_with_a_verdict_when_the_budget_ends_are_settled(self, monkeypatch):
+        monkeypatch.setenv("FAKE_NAMES", "n1")
+        process, journal, lines = start(TWO + MACHINE), Path("new.json.journal"), []
+        while process.poll() is None:
+            try:
+                lines = journal.read_text().splitlines(keepends=True) or lines
+            except FileNotFoundError:
+                time.sleep(0.002)
+        finish(process)
+        blocks = [i for i, line in enumerate(lines) if "outcomes" in line]
+        journal.write_text("".join(lines[: blocks[7] + 1]))  # 8 blocks, before the first look: p = 5 * 2 / 2^8 = 0.04
+        ran = run(TWO + "--resume --budget 0" + MACHINE)
+        verify(ran, [exits(1), prints("1 slower")])
+        assert "not settled" not in ran.err and not journal.exists()
+
     def test_reach_their_verdict_after_kills_and_resumes(self, monkeypatch):
         monkeypatch.setenv("FAKE_NAMES", "n1 n2")
         Path("new.json").unlink(missing_ok=True)

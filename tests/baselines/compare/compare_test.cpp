@@ -321,7 +321,12 @@ TEST(Compare, BlocksMayBeNoisyButNotTooFew) {
   auto contender = Interleaved("new", 1.05, "a");
   auto& repetitions = contender.file.records[0].repetitions;
   for (auto& repetition : repetitions) repetition.noisy = true;
-  EXPECT_EQ(Compare(base, contender, {}).rows.at(0).verdict, Verdict::kSlower);
+  const auto slower = Compare(base, contender, {});
+  EXPECT_EQ(slower.rows.at(0).verdict, Verdict::kSlower);
+  // BASE: the median; 18 of the 70 windows take 1 s, 18 take 1.1 s. NEW, all noisy: the fastest
+  // window, 1 s * 1.05 * 0.996 in block 0; not exp(log ratio).
+  EXPECT_NEAR(slower.rows[0].before.seconds.value(), 1.1, 1e-9);
+  EXPECT_NEAR(slower.rows[0].after.seconds.value(), 1.05 * 0.996, 1e-9);
   std::erase_if(repetitions, [](const auto& repetition) {
     return *repetition.block >= statistics::kMinBlocks - 1;
   });
@@ -329,6 +334,27 @@ TEST(Compare, BlocksMayBeNoisyButNotTooFew) {
   EXPECT_EQ(result.rows.at(0).verdict, Verdict::kInsufficient);
   EXPECT_THAT(result.rows[0].reason, HasSubstr("blocks: 7; at least 8"));
   EXPECT_EQ(result.exit_code, 3);
+}
+
+TEST(Compare, ABusyMachinesBlocksAreSlowerOnlyIfTheirCpuTimeIs) {
+  const auto run = [](const std::string& where, double ratio, double cpu_ratio, bool noisy) {
+    auto run = Interleaved(where, ratio, "a");
+    run.file.records[0].threads = 1;
+    for (auto& repetition : run.file.records[0].repetitions) {
+      repetition.noisy = noisy;
+      repetition.main_cpu_seconds = cpu_ratio * repetition.seconds / ratio / 2;  // waits half
+    }
+    return run;
+  };
+  const auto verdict = [&](double cpu_ratio, bool noisy) {
+    return Compare(run("base", 1, 1, noisy), run("new", 1.05, cpu_ratio, noisy), {}).rows.at(0);
+  };
+  EXPECT_EQ(verdict(1.05, true).verdict, Verdict::kSlower);
+  EXPECT_EQ(verdict(1, false).verdict, Verdict::kSlower);  // quiet: the benchmark itself waits
+  const auto open = verdict(1, true);
+  EXPECT_EQ(open.verdict, Verdict::kAmbiguous);
+  EXPECT_THAT(open.reason, HasSubstr("% in CPU time: it waits"));
+  EXPECT_TRUE(open.judgement->is_suspect);
 }
 
 }  // namespace
