@@ -144,11 +144,15 @@ class Site {
     MakeFolders(folder_);
     WriteSharedFiles(folder_);
     json content = {{"series", WriteSeries()}, {"runs", WriteRuns()}, {"machines", machines_}};
-    content["events"] = Events(content["series"]);
+    const auto events =
+        FindEvents(level_changes_,
+                   VectorOf<std::size_t>(times_, [](const auto& times) { return times.size(); }));
+    content["events"] = EventsJson(events, content["series"]);
+    content["measured"] = counts_.measured;
+    content["unjudged"] = counts_.unjudged;
     WriteTimes();
-    Count();
     WriteIndex(content);
-    WriteFile(folder_ / "badge.svg", Badge());
+    WriteFile(folder_ / "badge.svg", Badge(events));
     return counts_;
   }
 
@@ -188,10 +192,15 @@ class Site {
     SeriesView view;
     view.summary = SummaryOf(series, points);
     const TimedPoints timed = TimedOf(points);
+    std::vector<double> estimates;
+    for (const Point& point : points)
+      if (point.estimate) estimates.push_back(point.estimate->median);
+    const bool measured = !timed.seconds.empty() || !estimates.empty();
+    counts_.measured += measured ? 1 : 0;
+    counts_.unjudged += measured && timed.seconds.size() < 2 ? 1 : 0;
     if (timed.seconds.empty()) {
-      const bool estimates = std::ranges::any_of(
-          points, [](const Point& point) { return point.estimate.has_value(); });
-      if (estimates) view.points = PointsJson(points, run_of, timed, {});
+      view.summary["spark"] = Spark(estimates);
+      if (!estimates.empty()) view.points = PointsJson(points, run_of, timed, {});
       return view;
     }
     const SeriesProfile profile = ProfileOf(series, points, verdicts_);
@@ -255,17 +264,13 @@ class Site {
     if (view.changes.empty()) return;
     level_changes_.insert(level_changes_.end(), view.changes.begin(), view.changes.end());
     ++counts_.changed;
-    auto& [slower, faster] = last_changes_[view.changes.back().run];
-    ++(view.changes.back().log_ratio > 0 ? slower : faster);
   }
 
   // Returns the events, each with its course: per run the median over its benchmarks of (time /
   // median of the benchmark's times before the event).
-  json Events(const json& series) const {
+  json EventsJson(const std::vector<Event>& events, const json& series) const {
     json all = json::array();
-    const auto series_in_run =
-        VectorOf<std::size_t>(times_, [](const auto& times) { return times.size(); });
-    for (const auto& event : FindEvents(level_changes_, series_in_run)) {
+    for (const auto& event : events) {
       const auto names = VectorOf<std::string>(event.series, [&](std::size_t index) {
         return std::string(series.at(index).at("name"));
       });
@@ -348,14 +353,6 @@ class Site {
               fmt::format("dlroofRun('{}', {});\n", hash, figure::ScriptSafeJson(content)));
   }
 
-  void Count() {
-    if (last_changes_.empty()) return;
-    std::tie(counts_.slower_last, counts_.faster_last) = last_changes_.rbegin()->second;
-    const auto run = last_changes_.rbegin()->first;
-    last_change_ =
-        run + 1 < runs_.size() ? "since " + runs_[run].date.substr(0, 10) : "unconfirmed, 1 run";
-  }
-
   void WriteIndex(const json& content) const {
     std::ostringstream out;
     figure::Fill(SiteHtmlFiles().at(0).text,
@@ -367,13 +364,27 @@ class Site {
     WriteFile(folder_ / "index.html", out.str());
   }
 
-  std::string Badge() const {
-    for (const auto& [count, what, mood] :
-         {std::tuple(counts_.slower_last, "slower", false), {counts_.faster_last, "faster", true}})
-      if (count > 0)
-        return document::BadgeSvg("performance", fmt::format("{} {} {}", count, what, last_change_),
-                                  mood);
-    return document::BadgeSvg("performance", "no change", true);
+  // The badge counts what the headlines of index.html count (drawEvents in events.js).
+  std::string Badge(const std::vector<Event>& events) const {
+    const bool known = 2 * counts_.unjudged < counts_.measured;
+    for (const bool slower : {true, false}) {
+      std::set<std::size_t> series;
+      std::string newest;
+      for (const auto& event : events) {
+        if ((event.ratio > 1) != slower || event.sureness == Sureness::kMayBeChance) continue;
+        series.insert(event.series.begin(), event.series.end());
+        if (newest.empty())
+          newest = event.sureness == Sureness::kUnconfirmed ? "unconfirmed"
+                                                            : runs_[event.run].date.substr(0, 10);
+      }
+      if (!series.empty() && (slower || known))
+        return document::BadgeSvg(
+            "performance",
+            fmt::format("{} {}, newest {}", series.size(), slower ? "slower" : "faster", newest),
+            !slower);
+    }
+    return known ? document::BadgeSvg("performance", "no change", true)
+                 : document::BadgeSvg("performance", "cannot tell: too few clean times", {});
   }
 
   const History& history_;
@@ -387,8 +398,6 @@ class Site {
   json machines_ = json::array();
   std::map<std::string, std::size_t> machine_index_;  // by machine fingerprint
   std::set<std::string> written_machines_;
-  std::map<std::size_t, std::pair<int, int>> last_changes_;  // by run: numbers of slower, faster
-  std::string last_change_;                                  // e.g. "since 2026-11-29"
   DashboardCounts counts_;
 };
 

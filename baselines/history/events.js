@@ -65,8 +65,8 @@ dlroof.eventRow = (body, event) => {
   const slower = event.ratio > 1;
   const row = dlroof.add(body, 'tr');
   const size = dlroof.add(row, 'td', `size ${slower ? 'slower' : 'faster'}`, dlroof.changeText(event.ratio));
-  dlroof.add(size, 'small', '', `${dlroof.changeText(event.low)} to ${dlroof.changeText(event.high)}`).title =
-      event.series.length > 1 ? 'smallest and largest change of these benchmarks' : '95 % interval';
+  dlroof.add(size, 'small', '', `${dlroof.changeText(event.low)} to ${dlroof.changeText(event.high)}`);
+  dlroof.add(size, 'small', '', event.series.length > 1 ? `range of ${event.series.length}` : '95 % interval');
   const what = dlroof.add(row, 'td', 'name');
   const link =
       dlroof.add(what, 'button', 'link', /\w/.test(event.pattern) ? event.pattern : `${dlroof.series[event.series[0]].name} and others`);
@@ -85,12 +85,16 @@ dlroof.drawEvents = (id, slower) => {
   const section = dlroof.byId(`${id}-section`);
   const all = dlroof.events.filter((event) => (event.ratio > 1) === slower && event.sure !== 'may be chance');
   const count = new Set(all.flatMap((event) => event.series)).size;
+  const {measured, unjudged} = dlroof.content;
+  const few = unjudged === 0 ? '' : ` (clean times in fewer than two runs: ${unjudged} of ${measured} benchmarks)`;
+  const none = 2 * unjudged < measured ? 'Nothing' : 'Cannot tell whether anything';
   dlroof.byId(`${id}-title`).textContent = all.length === 0 ?
-      `Nothing got ${slower ? 'slower' : 'faster'}` :
+      `${none} got ${slower ? 'slower' : 'faster'}` :
       `${count} benchmark${count === 1 ? '' : 's'} ${slower ? 'slower' : 'faster'} than before, by ${all.length} change${
           all.length === 1 ? '' : 's'}`;
+  dlroof.byId(`${id}-title`).append(few);
   dlroof.byId(`${id}-table`).hidden = all.length === 0;
-  section.classList.toggle('bad-news', slower && all.length > 0);
+  if (all.length > 0) section.classList.add(slower ? 'bad-news' : 'good-news');
   dlroof.drawRows(dlroof.byId(id), dlroof.byId(`${id}-more`), all, dlroof.eventRow);
 };
 

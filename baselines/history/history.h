@@ -156,7 +156,8 @@ SeriesProfile ProfileOf(const Series& series, const std::vector<Point>& points,
 
 struct DashboardCounts {
   int series = 0, runs = 0, changed = 0;  // [1] `changed`: series with at least one change of level
-  int slower_last = 0, faster_last = 0;   // [1] series that changed in the last run with any change
+  int measured = 0;                       // [1] series with a time, be it an estimate
+  int unjudged = 0;  // [1] of `measured`: with clean times in fewer than two runs
 };
 
 // Writes a site into `folder` (created if missing): index.html (recent changes, all series,
@@ -202,7 +203,7 @@ struct LevelChange {
 
 // How certain an event is. kSure: at least three series changed, or one by at least four standard
 // errors. kUnconfirmed: the new level has one run. kProgramOrMachine: most series changed together
-// by at most 10 %. kMayBeChance: the others; about one in 100 unchanged series shows a change.
+// by at most 10 %. kMayBeChance: the others; at most 1 of 200 unchanged series shows a change.
 enum class Sureness { kSure, kUnconfirmed, kMayBeChance, kProgramOrMachine };
 std::string_view Key(Sureness sureness);
 

@@ -39,7 +39,10 @@ dlroof.spark = (series) => {
   const at = (value, index) => `${(2 + (width - 4) * (values.length < 2 ? 0.5 : index / (values.length - 1))).toFixed(1)},${
       (height - 3 - (height - 6) * (value - low) / (high - low)).toFixed(1)}`;
   const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-  path.setAttribute('d', values.length === 1 ? `M${at(values[0], 0)}h1` : `M${values.map(at).join('L')}`);
+  const estimates = series.levels.length === 0;
+  if (estimates) svg.classList.add('estimates');
+  path.setAttribute(
+      'd', estimates || values.length === 1 ? values.map((value, i) => `M${at(value, i)}h1`).join('') : `M${values.map(at).join('L')}`);
   svg.append(path);
   return svg;
 };
@@ -122,7 +125,7 @@ dlroof.drawChanges = () => {
   });
   const parent = dlroof.byId('changes');
   const runs = [...groups.keys()].sort((a, b) => b - a);
-  if (runs.length === 0) dlroof.add(parent, 'p', 'empty', 'No benchmark has changed its level.');
+  if (runs.length === 0) dlroof.add(parent, 'p', 'empty', 'No change of level was found.');
   for (const run of runs.slice(0, groupsShown)) {
     const all = groups.get(run).sort((a, b) => Math.abs(Math.log(b.change.ratio)) - Math.abs(Math.log(a.change.ratio)));
     const slower = all.filter(({change}) => change.ratio > 1).length;

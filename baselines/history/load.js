@@ -1,5 +1,5 @@
 'use strict';
-// Loads the roofline of one date: `?run=ID` names its data file, loaded before the page's scripts run.
+// Loads the roofline of one run: `?run=ID` names its data file, loaded before the page's scripts run. Without it opens the list of runs.
 const dlroofRun = (machines, content) => {
   dlroofRun.content = content;
   document.write(
@@ -15,7 +15,7 @@ const dlroofMachines = (machines) => {
   nav.className = 'dates';
   const link = document.createElement('a');
   link.href = 'index.html';
-  link.textContent = '← all dates';
+  link.textContent = '← all runs';
   nav.append(link);
   document.body.prepend(nav);
   const run = new URLSearchParams(location.search).get('run') || '';
@@ -23,4 +23,5 @@ const dlroofMachines = (machines) => {
     document.write(
         `<script src="data/run-${run}.js"></` +
         'script>');
+  else location.replace('index.html#runs-title');
 })();

@@ -119,6 +119,12 @@ dlroof.drawSeriesChart = (series, points) => {
 };
 
 dlroof.showNoise = (series, points) => {
+  if (series.levels.length === 0) {
+    dlroof.byId('noise-facts').textContent = series.spark.length > 0 ?
+        'Only estimates (~, drawn pale): in no run were enough repetitions clean, and estimates make no levels and no changes.' :
+        `No run has a time; the newest: ${dlroof.text(series.reason)}.`;
+    return;
+  }
   const facts = !dlroof.isNumber(series.deviation) ? ['Too few runs to estimate the noise'] : [
     `Noise of ${(series.deviation * 100).toFixed(2)} % from run to run`,
     `${points.outliers.length} outlier${points.outliers.length === 1 ? '' : 's'} that returned`
@@ -154,7 +160,12 @@ dlroof.openSeries = async (index) => {
   dlroof.byId('series-facts').textContent = [dlroof.settingText(series), `${series.points} runs`].filter((one) => one).join(' · ');
   dlroof.drawLevels(series);
   history.replaceState(null, '', `#series=${series.id}`);
-  if (series.spark.length === 0) return;
+  dlroof.byId('series-chart').hidden = series.spark.length === 0;
+  dlroof.byId('levels-table').hidden = series.levels.length === 0;
+  if (series.spark.length === 0) {
+    dlroof.showNoise(series);
+    return;
+  }
   try {
     await Promise.all([dlroof.load('plotly.js'), dlroof.load(`data/series-${series.chunk}.js`)]);
   } catch (error) {

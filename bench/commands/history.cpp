@@ -106,7 +106,7 @@ class SeriesTable {
   void AddTo(document::Document& document, const history::Series& series) const {
     document::List about{.title = series.name};
     about.items = {
-        {fmt::format("on {} ({}){}{}: {}, {} with a time", series.machine, series.fingerprint,
+        {fmt::format("on {} ({}){}{}: {}, {} with a clean time", series.machine, series.fingerprint,
                      series.threads ? ", " + Plural(*series.threads, "thread") : "",
                      series.cache.empty() ? "" : ", " + series.cache,
                      Plural(static_cast<int>(points_.size()), "run"), timed_.size())}};
@@ -126,6 +126,8 @@ class SeriesTable {
     // In plain Google Benchmark files it is unknown which repetitions were clean.
     const bool plain = series.fingerprint.starts_with("plain-");
     for (std::size_t i = 0; i < points_.size(); ++i) table.rows.push_back(Row(i, plain));
+    if (std::ranges::any_of(points_, [](const auto& point) { return point.estimate.has_value(); }))
+      table.notes = {"~ an estimate: too few repetitions were clean; levels and changes ignore it"};
     document.Add(std::move(table));
     if (!profile_) return;
     for (const auto& change : history::ChangesOf(0, *profile_, timed_))
@@ -139,7 +141,9 @@ class SeriesTable {
     return {std::to_string(point.run),
             run->date,
             run->commit,
-            point.median ? text::WithPrefix(*point.median, "s") : "",
+            point.median     ? text::WithPrefix(*point.median, "s")
+            : point.estimate ? "~" + text::WithPrefix(point.estimate->median, "s")
+                             : "",
             point.ci95 ? fmt::format("{} to {}", text::WithPrefix(point.ci95->first, "s"),
                                      text::WithPrefix(point.ci95->second, "s"))
                        : "",
@@ -164,7 +168,7 @@ class SeriesTable {
     const record::Record facts = history_.Facts(points_[i]);
     if (facts.status != record::Status::kOk)
       add(fmt::format("{}: {}", record::Key(facts.status), facts.reason));
-    else if (!points_[i].median)
+    else if (!points_[i].median && !points_[i].estimate)
       add(facts.reason.empty() ? "no time" : facts.reason);
     if (i == 0) return note;
     const record::Record before = history_.Facts(points_[i - 1]);
@@ -298,8 +302,12 @@ int RunDashboard(const DashboardFlags& flags) {
   const history::History history = flags.db ? history::History(*flags.db, history::Access::kRead)
                                             : HistoryOfFolder(*flags.folder);
   const auto counts = history::WriteDashboard(history, flags.output);
-  std::cerr << fmt::format("wrote {}/index.html: {} benchmarks, {} dates, {} changed their level\n",
+  std::cerr << fmt::format("wrote {}/index.html: {} benchmarks, {} runs, {} changed their level",
                            flags.output, counts.series, counts.runs, counts.changed);
+  if (counts.unjudged > 0)
+    std::cerr << fmt::format("; cannot tell of {}: clean times in fewer than two runs",
+                             counts.unjudged);
+  std::cerr << '\n';
   return 0;
 }
 

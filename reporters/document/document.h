@@ -164,7 +164,8 @@ std::string MarkdownText(const std::string& text);
 // Returns a Markdown list item, `mark` ("-" or e.g. "12.") and `text`, in lines of up to 120 bytes.
 std::string MarkdownItem(std::string_view mark, const std::string& text);
 
-// Returns a self-contained SVG badge with selectable text, green if `good`, otherwise red.
-std::string BadgeSvg(std::string_view label, std::string_view text, bool good);
+// Returns a self-contained SVG badge with selectable text: green if `good`, red if not, and grey if
+// that is unknown (nullopt).
+std::string BadgeSvg(std::string_view label, std::string_view text, std::optional<bool> good);
 
 }  // namespace dlroof::document

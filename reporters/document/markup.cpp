@@ -211,7 +211,7 @@ std::string MarkdownItem(std::string_view mark, const std::string& text) {
   return lines + line + '\n';
 }
 
-std::string BadgeSvg(std::string_view label, std::string_view text, bool good) {
+std::string BadgeSvg(std::string_view label, std::string_view text, std::optional<bool> good) {
   const double left = WidthOf(label), right = WidthOf(text);
   const auto word = [](double begin, double width, const std::string& escaped) {
     return fmt::format("<text x=\"{}\" y=\"14\" textLength=\"{}\">{}</text>", begin + width / 2,
@@ -224,7 +224,9 @@ std::string BadgeSvg(std::string_view label, std::string_view text, bool good) {
 )svg",
       fmt::arg("width", left + right), fmt::arg("left", left), fmt::arg("right", right),
       fmt::arg("label", label_text), fmt::arg("text", value_text),
-      fmt::arg("colour", good ? "#1a7f4b" : "#b3261e"),
+      fmt::arg("colour", !good   ? "#59636e"
+                         : *good ? "#1a7f4b"
+                                 : "#b3261e"),
       fmt::arg("first", word(0, left, label_text)),
       fmt::arg("second", word(left, right, value_text)));
 }

@@ -196,12 +196,18 @@ class TestReadersBesideAWriter:
     @pytest.mark.parametrize("read", range(5))
     def test_show_all_runs_that_they_count(self, read):
         ran = run("dlroof history show --db many.sqlite n7")
-        counted = re.search(r": ([0-9]+) runs, \1 with a time", ran.out)
+        counted = re.search(r": ([0-9]+) runs, \1 with a clean time", ran.out)
         assert ran.code == 0 and counted, ran
         assert len(re.findall("^.*2026-01-01", ran.out, re.M)) == int(counted.group(1))
 
     def test_lose_no_run_of_the_writer(self, writer):
         assert writer.poll() in (None, 0)
+
+
+def drawn(page):
+    """Prints the page as a browser drew it."""
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", f"--user-data-dir={os.getcwd()}/profile", "--dump-dom"]
+    return run([CHROMIUM, *flags, f"file://{os.getcwd()}/{page}"], timeout=120)
 
 
 def test_a_dashboard_of_busy_runs_has_estimates_with_their_mark():
@@ -213,13 +219,45 @@ def test_a_dashboard_of_busy_runs_has_estimates_with_their_mark():
             for repetition in record["repetitions"]:
                 repetition["disturbed"] = True
         Path(f"busy_runs/{day}.json").write_text(json.dumps(run_file))
-    verify(run("dlroof dashboard busy_runs -o busy_site"), [exits(0)])
+    told = "3 benchmarks, 3 runs, 0 changed their level; cannot tell of 2: clean times in fewer than two runs"
+    verify(run("dlroof dashboard busy_runs -o busy_site"), [exits(0), says(told), contains("busy_site/badge.svg", "cannot tell: too few clean times")])
     index = Path("busy_site/index.html").read_text()
     assert index.count('"estimate":true') == 2 and '"reason"' not in index
     series = Path("busy_site/data").glob("series-*.js")
     assert sum(one.read_text().count('"estimates":{') for one in series) == 2
     times = Path("busy_site/data/times-1.js").read_text()
     assert times.count(",true]") == 2, times
+    assert '"spark":[]' not in index and '"measured":3' in index and '"unjudged":2' in index
+    if CHROMIUM:
+        verify(drawn("busy_site/index.html"), [plain("Cannot tell whether anything got slower"), plain('class="spark estimates"')])
+        verify(drawn("busy_site/index.html#series=1"), [plain('data-drawn="yes"'), plain("Only estimates (~, drawn pale)")])
+
+
+def test_show_lists_estimates_with_their_mark():
+    run_file = json.loads(Path("runs/00.json").read_text())
+    for repetition in run_file["records"][0]["repetitions"]:
+        repetition["disturbed"] = True
+    Path("busy.json").write_text(json.dumps(run_file))
+    verify(run("dlroof history add --db busy.sqlite busy.json"), [exits(0)])
+    verify(run("dlroof history show --db busy.sqlite f32/a"), [plain("1 run, 0 with a clean time"), prints(r" ~\S+ ms  .*0/9"), plain("~ an estimate")])
+
+
+def test_the_badge_counts_all_open_slowdowns():
+    """Two got slower in different runs, then one faster; a fourth was slower and is repaired."""
+    os.mkdir("steps")
+    rng = random.Random(3)
+    steps = {"BM_a": lambda day: 1.2 if day > 6 else 1, "BM_b": lambda day: 1.3 if day > 12 else 1}
+    steps |= {"BM_c": lambda day: 0.7 if day > 16 else 1, "BM_d": lambda day: 1.3 if 6 < day <= 12 else 1}
+    for day in range(1, 21):
+        rows = [
+            {"name": name, "iterations": 9, "real_time": level(day) * rng.gauss(1000, 2), "cpu_time": 1000, "time_unit": "ns"}
+            for name, level in steps.items()
+            for _ in range(9)
+        ]
+        Path(f"steps/{day:02}.json").write_text(json.dumps({"context": {"date": f"2026-01-{day:02}T00:00:00+00:00"}, "benchmarks": rows}))
+    verify(run("dlroof dashboard steps -o steps_site"), [exits(0), contains("steps_site/badge.svg", "2 slower, newest 2026-01-13")])
+    if CHROMIUM:
+        verify(drawn("steps_site/index.html"), [plain("2 benchmarks slower than before, by 2 changes")])
 
 
 @pytest.mark.parametrize("changed", [[], ["BM_7"]])
@@ -236,7 +274,7 @@ def test_history_dashboard_and_comparison_agree_on_the_newest_run(changed):
         Path(f"pair/{day}.json").write_text(json.dumps({"context": {"date": f"2026-01-0{day}T00:00:00+00:00"}, "benchmarks": rows}))
     compared = json.loads(run("dlroof compare pair/1.json pair/2.json --format=json").out)["benchmarks"]
     assert [row["name"] for row in compared if row["verdict"] in ("slower", "faster")] == changed
-    verify(run("dlroof dashboard pair -o pair_site"), [says(f"20 benchmarks, 2 dates, {len(changed)} changed")])
+    verify(run("dlroof dashboard pair -o pair_site"), [says(f"20 benchmarks, 2 runs, {len(changed)} changed")])
     verify(run("dlroof history add --db pair/db pair/1.json pair/2.json"), [exits(0)])
     assert [row["name"] for row in compared if "from here on" in run(f"dlroof history show --db pair/db {row['name']}").out] == changed
 
@@ -309,13 +347,13 @@ class TestDashboard:
         verify(sites[which], [exits(0)])
 
     def test_counts_its_content(self, sites):
-        verify(sites[0], [says("wrote site/index.html: 3 benchmarks, 40 dates, 1 changed")])
+        verify(sites[0], [says("wrote site/index.html: 3 benchmarks, 40 runs, 1 changed")])
 
     def test_of_a_history_is_that_of_its_folder(self):
         assert filecmp.cmp("site/data/times-1.js", "site2/data/times-1.js", shallow=False)
 
     def test_has_a_badge(self, sites):
-        verify(sites[0], [contains("site/badge.svg", "1 slower since 2026-01-21")])
+        verify(sites[0], [contains("site/badge.svg", "1 slower, newest 2026-01-21")])
 
     def test_badge_is_xml(self):
         xml.parse("site/badge.svg")
@@ -331,21 +369,9 @@ class TestDashboard:
             pytest.param("site/index.html", ['data-listed="yes"', "<h3>2026-01-21 00:00 c20: 1 slower"], id="the index"),
             pytest.param("site/index.html#series=2", ['data-drawn="yes"'], id="a series"),
             pytest.param("site_of_two/index.html#series=1", ['data-drawn="yes"', "Too few runs to estimate the noise."], id="a series of two runs"),
+            pytest.param("site/roofline.html", ['data-listed="yes"'], id="the list of runs without a chosen run"),
             pytest.param("site/roofline.html?run=7", ['data-drawn="yes"', "3 of 3 shown"], id="the roofline of a date"),
         ],
     )
     def test_draws(self, page, texts):
-        ran = run(
-            [
-                CHROMIUM,
-                "--headless=new",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--virtual-time-budget=20000",
-                f"--user-data-dir={os.getcwd()}/profile",
-                "--dump-dom",
-                f"file://{os.getcwd()}/{page}",
-            ],
-            timeout=120,
-        )
-        verify(ran, [plain(text) for text in texts])
+        verify(drawn(page), [plain(text) for text in texts])

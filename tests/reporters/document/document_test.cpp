@@ -141,6 +141,7 @@ TEST(MarkdownText, AndABadgeEscapeMarks) {
   EXPECT_EQ(MarkdownText("r3s3_p1 a|b"), "r3s3_p1 a&#124;b");
   EXPECT_EQ(MarkdownText("_x_ *y* a__b"), "&#95;x&#95; &#42;y&#42; a&#95;&#95;b");
   EXPECT_THAT(BadgeSvg("<a>&", "\"", true), HasSubstr("&#60;a&#62;&#38;: &#34;"));
+  EXPECT_THAT(BadgeSvg("a", "b", std::nullopt), HasSubstr("#59636e")) << "unknown is grey";
 }
 
 TEST(MarkdownItem, NeverBeginsALineWithAMark) {
