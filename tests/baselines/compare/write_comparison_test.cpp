@@ -112,9 +112,9 @@ TEST(WriteJunit, CountsAndWritesWhatHasNoTimeWithoutOne) {
 TEST(WriteMarkdown, NamesAreTextAndRowsStayRows) {
   Compared compared(1.2);
   const auto markdown = compared.Written(WriteMarkdown);
-  fakes::ExpectHas(markdown, {"### dlroof: 1 slower, 1 failed, 1 gone, 1 new, 1 same",
-                              "| A/&#34;q&#34;,&#39;s&#39;&#60;b&#62;&#38;amp;&#124;&#96;x",
-                              "| 95 % | p (adjusted) | base |"});
+  fakes::ExpectHas(markdown,
+                   {"### dlroof: 1 slower, 1 failed, 1 gone, 1 new, 1 same",
+                    "| A/\"q\",'s'\\<b\\>\\&amp;\\|\\`x", "| 95 % | p (adjusted) | base |"});
   fakes::ExpectLacks(markdown, {"<b>"});
 }
 
