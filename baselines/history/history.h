@@ -259,7 +259,7 @@ struct Report {
   // Path in the repository, or "PATH", of a user's program, which `dlroof bisect` cannot build by
   // itself; "": dlroof_bench.
   std::string program = {};
-  // Returns whether Git has no further commit between two of the commits.
+  // Returns whether `after` is in Git the only commit after `before`.
   std::function<bool(const std::string& before, const std::string& after)> adjacent = {};
 };
 

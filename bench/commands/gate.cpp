@@ -176,7 +176,8 @@ class Gate {
         .unclear = settled.unclear,
         .program = ProgramForBisect(),
         .adjacent = [](const std::string& before, const std::string& after) {
-          return GitSays({"rev-list", "--count", before + ".." + after}) == "1\n";
+          return GitSays({"rev-list", "--left-right", "--count", before + "..." + after}) ==
+                 "0\t1\n";
         }};
     Write(report);
     return settled.result.exit_code;

@@ -127,6 +127,16 @@ TEST(WriteTable, SaysWhatMovedAndWhy) {
   fakes::ExpectLacks(table, {"\x1B"});
 }
 
+TEST(BudgetAdvice, EndsWithTheLastBlock) {
+  auto record = Timed("a", 3);
+  compare::CompareResult result;
+  result.rows.push_back({.contender = &record, .verdict = statistics::Verdict::kAmbiguous});
+  record.repetitions.back().block = 27;
+  EXPECT_EQ(compare::BudgetAdvice(result), ", or a larger --budget, up to 40 blocks each");
+  record.repetitions.back().block = 39;
+  EXPECT_EQ(compare::BudgetAdvice(result), "");
+}
+
 TEST(RemarksOf, SaysThatWallTimeIsLongerThanCpuTime) {
   compare::NamedRun base{"b", {}}, contender{"n", {}};
   base.file.records = contender.file.records = {Timed("a", 3)};
