@@ -149,7 +149,7 @@ class Comparer {
     CompareResult result{.base = newest_.where};
     Judge(measured, result);
     result.context = record::ContextChanges(newest_.file, contender_.file);
-    ExplainByContext(result.context);
+    ExplainByContext();
     result.rows = std::move(rows_);
     result.interleaved = interleaved_.has_value();
     result.across_machines = options_.across_machines;
@@ -159,9 +159,15 @@ class Comparer {
 
  private:
   // For run files that dlroof did not write: if a record shows no cause of a change, names the
-  // differences of the context (e.g. debug build, clock) as the cause.
-  void ExplainByContext(const std::vector<std::string>& context) {
-    if (context.empty() || newest_.file.context.contains("dlroof")) return;
+  // differences of the context (e.g. debug build, clock) as the cause. Commits and branches
+  // (history::SetOrigin) differ in every comparison of two versions: they explain nothing.
+  void ExplainByContext() {
+    if (newest_.file.context.contains("dlroof")) return;
+    record::RunFile base;
+    base.context = newest_.file.context;
+    for (const char* key : {"commit", "branch"}) base.context[key] = nullptr;
+    const auto context = record::ContextChanges(base, contender_.file);
+    if (context.empty()) return;
     for (auto& row : rows_)
       if (row.changes.empty() && statistics::IsChange(row.verdict))
         row.changes.push_back(
@@ -296,14 +302,15 @@ class Comparer {
     return settings;
   }
 
-  using Groups = std::map<std::pair<const NamedRun*, std::string_view>, int>;
+  using Groups = std::map<std::pair<const NamedRun*, bool>, int>;
 
-  // Returns the number of the benchmark's group, which has its BASE's run and its device: a group
-  // has a common shift. Sets the shift of a new group's machine from the ceilings.
+  // Returns the number of the benchmark's group: those on GPUs or the others of its BASE's run. A
+  // group has a common shift. (In a name that is not dlroof's, Record::device may be an argument.)
+  // Sets the shift of a new group's machine from the ceilings.
   int GroupOf(std::size_t row, Groups& groups, statistics::JudgeSettings& settings) const {
     const auto& [base, contender, run, earlier] = pairs_[row];
     const auto [found, added] =
-        groups.try_emplace({run, contender->device}, static_cast<int>(groups.size()));
+        groups.try_emplace({run, contender->device == "gpu"}, static_cast<int>(groups.size()));
     const auto* before = record::MachineFor(run->file, *base);
     const auto* after = record::MachineFor(contender_.file, *contender);
     if (added && before != nullptr && after != nullptr)

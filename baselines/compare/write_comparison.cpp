@@ -224,6 +224,12 @@ std::string FewSharedText(const CompareResult& result) {
                      smaller, in_both == 1 ? "is" : "are", in_base, in_contender);
 }
 
+// Returns the number of blocks or processes [1] that measured the row's benchmark in NEW.
+int BlocksOf(const Comparison& row) {
+  const auto& repetitions = row.contender->repetitions;
+  return repetitions.empty() ? 0 : repetitions.back().block.value_or(0) + 1;
+}
+
 // Returns the median of record::WallOverCpu [1] over benchmarks, or 1 if no benchmark has it.
 double WallOverCpu(const CompareResult& result, const record::Record* Comparison::*side) {
   std::vector<double> ratios;
@@ -231,6 +237,26 @@ double WallOverCpu(const CompareResult& result, const record::Record* Comparison
     if (const record::Record* record = row.*side)
       if (const auto ratio = record::WallOverCpu(*record)) ratios.push_back(*ratio);
   return ratios.empty() ? 1 : Median(std::move(ratios));
+}
+
+std::string BudgetAdvice(const CompareResult& result) {
+  const bool can_measure = std::ranges::any_of(result.rows, [](const Comparison& row) {
+    return (row.verdict == Verdict::kAmbiguous || row.verdict == Verdict::kInsufficient) &&
+           BlocksOf(row) < statistics::kLooks.back();
+  });
+  return can_measure ? fmt::format(", or a larger --budget, up to {} blocks each",
+                                   statistics::kLooks.back())
+                     : "";
+}
+
+std::string WaitText(const CompareResult& result) {
+  const double before = WallOverCpu(result, &Comparison::base),
+               after = WallOverCpu(result, &Comparison::contender);
+  if (std::max(before, after) <= statistics::kMinWait) return "";
+  return fmt::format(
+      "wall time is {:.2f} times the CPU time in BASE, {:.2f} times in NEW (medians): the "
+      "benchmarks wait, or other programs ran on their CPUs",
+      before, after);
 }
 
 std::vector<std::string> RemarksOf(const CompareResult& result) {
@@ -241,29 +267,19 @@ std::vector<std::string> RemarksOf(const CompareResult& result) {
         fmt::format("judged {} by the mean of the fastest {:.0f} % of the repetitions in all "
                     "processes of a run, noisy ones too; base and new show this mean",
                     count, 100 * *std::ranges::find_if(result.rows, fastest)->fastest_share));
-  const bool processes = std::ranges::any_of(result.rows, [&](const auto& row) {
-    return row.contender != nullptr && !row.contender->repetitions.empty() &&
-           row.contender->repetitions.back().block.value_or(0) + 1 >=
-               int{statistics::kMinProcesses};
+  const bool processes = std::ranges::any_of(result.rows, [](const auto& row) {
+    return row.contender != nullptr && BlocksOf(row) >= int{statistics::kMinProcesses};
   });
   if (result.exit_code == 3 && !(result.judged.common && result.judged.common->is_unexplained))
     remarks.push_back(fmt::format(
         "cannot say whether anything is slower; {}",
-        result.interleaved
-            ? fmt::format("a quieter machine can, or a larger --budget, up to {} blocks each",
-                          statistics::kLooks.back())
+        result.interleaved   ? "a quieter machine can" + BudgetAdvice(result)
         : result.of_programs ? "profile both programs when the machine is quiet; --again FILE "
                                "checks the changes by a second profile of NEW"
         : processes          ? "run both programs interleaved (dlroof run --ab)"
                              : "run several processes (dlroof run --processes 5) or both programs "
                                "interleaved (dlroof run --ab)"));
-  const double before = WallOverCpu(result, &Comparison::base),
-               after = WallOverCpu(result, &Comparison::contender);
-  if (std::max(before, after) > statistics::kMinWait)
-    remarks.push_back(fmt::format(
-        "wall time is {:.2f} times the CPU time in BASE, {:.2f} times in NEW (medians): the "
-        "benchmarks wait, or other programs ran on their CPUs",
-        before, after));
+  if (auto wait = WaitText(result); !wait.empty()) remarks.push_back(std::move(wait));
   if (auto few = FewSharedText(result); !few.empty()) remarks.push_back(std::move(few));
   const bool moved = std::ranges::any_of(result.rows, [](const Comparison& row) {
     return !row.fastest_share && statistics::IsChange(row.verdict);

@@ -48,6 +48,12 @@ std::string CountsText(const std::map<statistics::Verdict, int>& count);
 // If fewer than half of the smaller file's benchmarks are in both files, returns e.g. "only 1 of 40
 // benchmarks is in both files (75 in BASE, 40 in NEW)", else "".
 std::string FewSharedText(const CompareResult& result);
+// Returns ", or a larger --budget, up to 40 blocks each" if an undecided benchmark has fewer blocks
+// of an interleaved measurement, else "".
+std::string BudgetAdvice(const CompareResult& result);
+// Returns how much longer the wall time is than the CPU time if that is typically over 1.2 times
+// (statistics::kMinWait), else "".
+std::string WaitText(const CompareResult& result);
 // Returns lines on how the runs were judged: minimum effect, noise, other differences.
 std::vector<std::string> RemarksOf(const CompareResult& result);
 // Returns the verdict's reason and the cause of the change; may be empty.

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 
 #include "baselines/compare/write_comparison.h"
@@ -58,8 +60,24 @@ std::string CountsWithUnclear(const Report& report) {
   return text;
 }
 
-// Returns e.g. "+12.1 % (+10.3 % to +14.0 %), 1.2 ms to 1.3 ms: cause", or why the benchmark fails.
-std::string WhatHappened(const compare::Comparison& row) {
+// The last commit before a row's level in the new run, and the first commit at it; "": unknown.
+struct ChangedBetween {
+  std::string before, since;
+};
+
+ChangedBetween CommitsOf(const compare::Comparison& row, const Report& report) {
+  auto commits = report.commits;
+  commits.push_back(report.commit);
+  const auto runs = static_cast<std::size_t>(row.judgement ? row.judgement->runs_since : 1);
+  if (runs >= commits.size()) return {"", commits.front()};
+  const auto at = commits.size() - runs;
+  return {runs == 1 ? report.interleaved_with.value_or(commits[at - 1]) : commits[at - 1],
+          commits[at]};
+}
+
+// Returns e.g. "+12.1 % (+10.3 % to +14.0 %), 1.2 ms to 1.3 ms, slower since 0123456789ab: cause",
+// or why the benchmark fails.
+std::string WhatHappened(const compare::Comparison& row, const Report& report) {
   if (row.newly_failed) return "fails now: " + compare::NotesOf(row);
   std::string text;
   if (row.judgement)
@@ -73,6 +91,11 @@ std::string WhatHappened(const compare::Comparison& row) {
   else if (row.before.seconds && row.after.seconds)
     text += fmt::format(", {} to {}", text::WithPrefix(*row.before.seconds, "s"),
                         text::WithPrefix(*row.after.seconds, "s"));
+  if (row.judgement && row.judgement->runs_since > 1) {
+    const auto since = CommitsOf(row, report).since;
+    text += since.empty() ? fmt::format(", slower for {} runs", row.judgement->runs_since)
+                          : ", slower since " + Short(since);
+  }
   if (const auto cause = row.Cause(); !row.changes.empty()) text += ": " + cause;
   return text;
 }
@@ -95,28 +118,44 @@ std::string AboutText(const Report& report) {
                      AgainText(report));
 }
 
-// Returns the `dlroof bisect` command for the worst slowdown, from the last commit before the
-// slower level to the first commit at it, or "" if a commit is unknown.
-std::string BisectText(const Report& report) {
-  const auto worse = Worse(*report.result);
-  if (worse.empty() || worse.front()->newly_failed) return "";
-  auto commits = report.commits;
-  commits.push_back(report.commit);
-  const auto& judgement = worse.front()->judgement;
-  const auto since = static_cast<std::size_t>(judgement ? judgement->runs_since : 1);
-  if (since >= commits.size()) return "";
-  const auto bad = commits[commits.size() - since];
-  const auto before = commits[commits.size() - since - 1];
-  const auto good = since == 1 ? report.interleaved_with.value_or(before) : before;
-  if (good.empty() || bad.empty() || good == bad) return "";
-  return BisectCommand(Short(good), Short(bad), worse.front()->name(), report.own_program);
-}
-
 // Replaces line breaks by spaces, and the middle of a longer text than `most` columns by "…".
 std::string OneLine(std::string text, int most) {
   for (char& c : text)
     if (c == '\n' || c == '\r') c = ' ';
   return text::ShortenMiddle(text, most);
+}
+
+// Returns which commit caused the worst slowdown, or the `dlroof bisect` command that finds it,
+// between two marks `quote`; "" if a commit is unknown.
+std::string WhichCommit(const Report& report, std::string_view quote) {
+  const auto worse = Worse(*report.result);
+  if (worse.empty() || worse.front()->newly_failed) return "";
+  const auto [before, since] = CommitsOf(*worse.front(), report);
+  if (before.empty() || since.empty() || before == since) return "";
+  const auto bisect =
+      BisectCommand(Short(before), Short(since), worse.front()->name(), report.program);
+  if (bisect.empty()) return "";
+  if (report.adjacent && report.adjacent(before, since))
+    return fmt::format("which commit: {0}{1}{0}, the only one after {0}{2}{0}", quote, Short(since),
+                       Short(before));
+  return fmt::format("which commit: {0}{1}{0}", quote, OneLine(bisect, kMaxWhatColumns));
+}
+
+// Returns why most of the unclear benchmarks are unclear (the first one's reason), and what helps.
+std::string WhyUnclear(const Report& report) {
+  const std::set<std::string> names(report.unclear.begin(), report.unclear.end());
+  std::map<Verdict, std::vector<std::string>> reasons;
+  for (const auto& row : report.result->rows)
+    if (names.contains(row.name()) && !row.reason.empty())
+      reasons[row.verdict].push_back(row.reason);
+  std::string text;
+  if (!reasons.empty())
+    text = std::ranges::max_element(reasons, {},
+                                    [](const auto& of_verdict) { return of_verdict.second.size(); })
+               ->second.front() +
+           "; ";
+  if (const auto wait = compare::WaitText(*report.result); !wait.empty()) text += wait + "; ";
+  return text + "a machine without other programs can tell" + compare::BudgetAdvice(*report.result);
 }
 
 // Escapes a workflow command's message or (`property`) a property's value, as in
@@ -163,17 +202,21 @@ std::set<std::string> ReplaceRows(const compare::CompareResult& later,
   if (later.interleaved && !result.interleaved)
     result.judged.run_noise_from += "; none of what was measured again, interleaved";
   result.interleaved = result.interleaved || later.interleaved;
+  auto& common = result.judged.common;
+  if (later.interleaved && common && !common->is_known() && UnclearNames(result, replaced).empty())
+    common->is_unexplained = false;
   CountVerdicts(result);
   return replaced;
 }
 
 std::string BisectCommand(std::string_view before, std::string_view after, std::string_view name,
-                          bool own_program) {
+                          const std::string& program) {
   if (before.starts_with('-') || after.starts_with('-')) return "";  // they would be options
   return fmt::format(
       "{}{} -- {}",
       text::CommandLine({"dlroof", "bisect", std::string(before), std::string(after)}),
-      own_program ? " --build 'BUILD COMMAND' --program PATH" : "",
+      program.empty() ? ""
+                      : " " + text::CommandLine({"--build", "BUILD COMMAND", "--program", program}),
       text::CommandLine({std::string(name)}));
 }
 
@@ -186,16 +229,16 @@ std::string CommentOf(const Report& report) {
   const auto shown = std::min(worse.size(), kMaxBullets - (report.unclear.empty() ? 0 : 1));
   for (std::size_t i = 0; i < shown; ++i)
     comment += fmt::format("- **{}** {}\n", cell(worse[i]->name(), kMaxNameColumns),
-                           cell(WhatHappened(*worse[i]), kMaxWhatColumns));
+                           cell(WhatHappened(*worse[i], report), kMaxWhatColumns));
   if (worse.size() > shown) comment += fmt::format("- and {} more\n", worse.size() - shown);
   if (!report.unclear.empty())
     comment += fmt::format(
-        "- could still be slower: {}\n",
-        cell(document::AndMore(report.unclear.front(), report.unclear.size()), kMaxWhatColumns));
+        "- could still be slower: {}: {}\n",
+        cell(document::AndMore(report.unclear.front(), report.unclear.size()), kMaxNameColumns),
+        cell(WhyUnclear(report), kMaxWhatColumns));
   if (shown > 0 || !report.unclear.empty()) comment += '\n';
   comment += cell(AboutText(report), kMaxWhatColumns);
-  if (const auto bisect = BisectText(report); !bisect.empty())
-    comment += fmt::format("; which commit: `{}`", OneLine(bisect, kMaxWhatColumns));
+  if (const auto which = WhichCommit(report, "`"); !which.empty()) comment += "; " + which;
   return comment + '\n';
 }
 
@@ -205,7 +248,7 @@ std::string AnnotationsOf(const Report& report) {
   for (std::size_t i = 0; i < std::min(worse.size(), kMaxAnnotations); ++i)
     lines += fmt::format(
         "::error title={}::{}\n", Escaped(fmt::format("dlroof: {}", worse[i]->name()), true),
-        Escaped(fmt::format("{}: {}", worse[i]->name(), WhatHappened(*worse[i])), false));
+        Escaped(fmt::format("{}: {}", worse[i]->name(), WhatHappened(*worse[i], report)), false));
   if (!report.unclear.empty())
     lines +=
         fmt::format("::warning title=dlroof::{}\n",
@@ -221,11 +264,12 @@ std::string SummaryOf(const Report& report) {
       fmt::format("{}: {}\n", text::Printable(AboutText(report)), CountsWithUnclear(report));
   for (const auto* row : Worse(*report.result))
     text += fmt::format("  {}  {}\n", text::Printable(row->name()),
-                        text::Printable(WhatHappened(*row)));
+                        text::Printable(WhatHappened(*row, report)));
   for (const auto& name : report.unclear)
     text += fmt::format("  {}  could still be slower\n", text::Printable(name));
-  if (const auto bisect = BisectText(report); !bisect.empty())
-    text += fmt::format("which commit: {}\n", text::Printable(bisect));
+  if (!report.unclear.empty()) text += fmt::format("{}\n", text::Printable(WhyUnclear(report)));
+  if (const auto which = WhichCommit(report, ""); !which.empty())
+    text += text::Printable(which) + '\n';
   return text;
 }
 

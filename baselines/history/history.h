@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -239,8 +240,9 @@ std::vector<std::string> UnclearNames(const compare::CompareResult& result,
                                       const std::set<std::string>& settled);
 
 // Replaces the rows of `result` that have a judgement in `later`, a repeated comparison of some of
-// its benchmarks, and recounts the verdicts. Returns the names of these rows. They point into the
-// runs of `later`, which must outlive `result`.
+// its benchmarks, and recounts the verdicts. If no other benchmark of an interleaved `later` can be
+// slower, a shift of all that was not removed (of few benchmarks) counts as explained. Returns the
+// names of these rows. They point into the runs of `later`, which must outlive `result`.
 std::set<std::string> ReplaceRows(const compare::CompareResult& later,
                                   compare::CompareResult& result);
 
@@ -255,7 +257,11 @@ struct Report {
   // Set if the new program was measured interleaved with this commit's stored program.
   std::optional<std::string> interleaved_with;
   std::vector<std::string> unclear = {};  // benchmarks for which a slowdown is not excluded
-  bool own_program = false;  // a user's program, which `dlroof bisect` cannot build by itself
+  // Path in the repository, or "PATH", of a user's program, which `dlroof bisect` cannot build by
+  // itself; "": dlroof_bench.
+  std::string program = {};
+  // Returns whether `after` is in Git the only commit after `before`.
+  std::function<bool(const std::string& before, const std::string& after)> adjacent = {};
 };
 
 inline constexpr int kMaxCommentLines = 10;
@@ -268,10 +274,10 @@ std::string CommentOf(const Report& report);
 std::string AnnotationsOf(const Report& report);
 
 // Returns the command that finds the commit after `before`, up to `after`, that changed the
-// benchmark, or "" if a commit would be read as an option. With Report::own_program the user must
-// write the build command and the program's path for the words BUILD COMMAND and PATH in it.
+// benchmark, or "" if a commit would be read as an option. With a `program` (Report::program) the
+// user must write the build command for the words BUILD COMMAND in it.
 std::string BisectCommand(std::string_view before, std::string_view after, std::string_view name,
-                          bool own_program);
+                          const std::string& program);
 
 // Returns lines for a terminal: counts of verdicts, and each benchmark that got worse.
 std::string SummaryOf(const Report& report);

@@ -15,6 +15,7 @@
 #include "baselines/history/history.h"
 #include "bench/commands/commands.h"
 #include "bench/supervise/supervise.h"
+#include "bench/workload/workload.h"
 #include "counters/base/error.h"
 #include "counters/base/files.h"
 #include "counters/base/json_text.h"
@@ -173,9 +174,25 @@ class Gate {
         .interleaved_with =
             settled.interleaved.empty() ? std::nullopt : std::optional(stored->commit),
         .unclear = settled.unclear,
-        .own_program = settings_.program != supervise::BenchProgram()};
+        .program = ProgramForBisect(),
+        .adjacent = [](const std::string& before, const std::string& after) {
+          return GitSays({"rev-list", "--left-right", "--count", before + "..." + after}) ==
+                 "0\t1\n";
+        }};
     Write(report);
     return settled.result.exit_code;
+  }
+
+  // Returns Report::program: only dlroof_bench has dlroof's operators.
+  std::string ProgramForBisect() const {
+    const auto& records = contender_.file.records;
+    if (!records.empty() && workload::FindOp(records.front().op) != nullptr) return "";
+    const auto top = GitSays({"rev-parse", "--show-toplevel"});
+    if (settings_.program == supervise::BenchProgram() || top.empty()) return "PATH";
+    std::error_code none;
+    const auto path =
+        std::filesystem::relative(settings_.program, top.substr(0, top.find('\n')), none);
+    return path.empty() || *path.begin() == ".." ? "PATH" : path.string();
   }
 
   void Write(const history::Report& report) const {

@@ -191,7 +191,7 @@ class SeriesTable {
     const auto before = commit(*std::prev(last_before)), after = commit(change.latest);
     if (before.empty() || after.empty() || before == after) return;
     const bool own = workload::FindOp(name.substr(0, name.find('/'))) == nullptr;
-    const auto bisect = history::BisectCommand(before, after, name, own);
+    const auto bisect = history::BisectCommand(before, after, name, own ? "PATH" : "");
     document.Say(fmt::format("{:+.1f} % between {} and {}{}", 100 * std::expm1(change.log_ratio),
                              before, after, bisect.empty() ? bisect : ": " + bisect));
   }

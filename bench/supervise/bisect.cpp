@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "baselines/compare/write_comparison.h"
 #include "bench/supervise/supervise.h"
 #include "bench/supervise/supervised_program.h"
 #include "counters/base/error.h"
@@ -105,11 +106,15 @@ std::string TextOf(const statistics::Judgement& of_good) {
                      100 * (of_good.ci95.first - 1), 100 * (of_good.ci95.second - 1));
 }
 
-// Measures `program` interleaved with `good`. Returns the judgement on the ratio of its time to
-// that of `good`, or nullopt if the benchmark got no verdict.
-std::optional<statistics::Judgement> Measure(const Request& request, const std::string& good,
-                                             const std::string& program, double min_effect,
-                                             std::ostream& log) {
+// The judgement on the ratio of a program's time to that of GOOD.
+struct JudgedPair : statistics::Judgement {
+  std::string budget_advice;  // compare::BudgetAdvice
+};
+
+// Measures `program` interleaved with `good`. Returns nullopt if the benchmark got no verdict.
+std::optional<JudgedPair> Measure(const Request& request, const std::string& good,
+                                  const std::string& program, double min_effect,
+                                  std::ostream& log) {
   const auto pair = Interleave({.programs = {good, program},
                                 .arguments = request.arguments,
                                 .budget_seconds = request.budget_seconds,
@@ -119,7 +124,7 @@ std::optional<statistics::Judgement> Measure(const Request& request, const std::
   if (!pair || pair->result.rows.empty()) return std::nullopt;
   const auto& row = pair->result.rows.front();
   if (!row.judgement) return std::nullopt;
-  auto judgement = *row.judgement;
+  JudgedPair judgement{*row.judgement, compare::BudgetAdvice(pair->result)};
   judgement.verdict = row.verdict;
   return judgement;
 }
@@ -154,10 +159,7 @@ class Bisection {
       out_ << fmt::format("{}{} {} between {} and {}: {}{}\n", same ? "" : "cannot tell whether ",
                           text::Printable(request_.name), same ? "does not differ" : "differs",
                           Short(good_), Short(bad_), TextOf(*whole),
-                          same ? ""
-                               : fmt::format("; a quieter machine can tell, or a larger --budget, "
-                                             "up to {} blocks each",
-                                             statistics::kLooks.back()));
+                          same ? "" : "; a quieter machine can tell" + whole->budget_advice);
       return kCannotTell;
     }
     half_ = std::log(whole->ratio) / 2;

@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <ostream>
 #include <sstream>
@@ -179,9 +180,11 @@ std::string MarkdownText(const std::string& text) {
     const bool within_word =
         c == '_' && i > 0 && i + 1 < text.size() && is_word(text[i - 1]) && is_word(text[i + 1]);
     const bool plain = is_word(c) || within_word || static_cast<unsigned char>(c) >= 0x80 ||
-                       std::string_view(" /.,:;-+()%=").find(c) != std::string_view::npos;
-    if (plain)
+                       std::string_view(" /.,:;-+()%=?'\"").find(c) != std::string_view::npos;
+    if (plain || (c == '>' && i > 0 && text[i - 1] == '-'))  // an arrow
       escaped += c;
+    else if (std::ispunct(static_cast<unsigned char>(c)) != 0)
+      escaped += {'\\', c};
     else
       escaped += fmt::format("&#{};", static_cast<int>(c));
   }

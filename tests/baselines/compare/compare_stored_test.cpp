@@ -114,6 +114,22 @@ TEST(CompareWithStored, AJumpStaysSlowerUntilMostOfTheWindowHasIt) {
   }
 }
 
+// In names of other programs the second part is an argument, not a device: no group of its own.
+TEST(CompareWithStored, ArgumentsMakeNoGroups) {
+  std::vector<record::Record> before, after;
+  for (int i = 0; i < 4; ++i)
+    for (auto* run : {&before, &after}) {
+      auto& record = run->emplace_back(Measured("", i == 0 && run == &after ? 2.1 : 2));
+      record.name = fmt::format("BM/{}/manual_time", i);
+      record::SplitName(record);
+    }
+  const auto base = RunOf("b", before), contender = RunOf("n", after);
+  const auto result = CompareWithStored({base}, contender, Options());
+  ASSERT_TRUE(result.judged.common);
+  EXPECT_EQ(result.judged.common->all.count, 4);
+  EXPECT_FALSE(result.judged.common->is_unexplained);
+}
+
 // 5 % of all benchmarks may be the program's or the machine's: exit code 3, never 0.
 TEST(CompareWithStored, AShiftOfAllThatNothingExplainsIsNoSuccess) {
   std::vector<record::Record> before, after;

@@ -186,6 +186,18 @@ TEST(Compare, PlainGoogleBenchmarkFilesByTheirTimesOfWhichZeroIsNone) {
   EXPECT_THAT(row.reason, HasSubstr("0 of 0 in NEW"));
 }
 
+// Commits differ in every comparison; another compiler may be the cause.
+TEST(Compare, ACommitIsNoCause) {
+  NamedRun base{"b", fakes::ParsedRun(PlainEntries(2))},
+      contender{"n", fakes::ParsedRun(PlainEntries(2.4))};
+  base.file.context["commit"] = "a", contender.file.context["commit"] = "b";
+  EXPECT_TRUE(Compare(base, contender, Options()).rows.at(0).changes.empty());
+  base.file.context["CXX"] = "gcc", contender.file.context["CXX"] = "clang";
+  const auto changes = Compare(base, contender, Options()).rows.at(0).changes;
+  ASSERT_EQ(changes.size(), 1);
+  EXPECT_EQ(changes[0].text, "differs between the runs: CXX: gcc -> clang");
+}
+
 // Statistics of 20 repetitions with a deviation of 0.4 %.
 NamedRun Aggregates(const char* where, double milliseconds) {
   const auto entry = [&](const char* statistic, double time) {

@@ -112,9 +112,9 @@ TEST(WriteJunit, CountsAndWritesWhatHasNoTimeWithoutOne) {
 TEST(WriteMarkdown, NamesAreTextAndRowsStayRows) {
   Compared compared(1.2);
   const auto markdown = compared.Written(WriteMarkdown);
-  fakes::ExpectHas(markdown, {"### dlroof: 1 slower, 1 failed, 1 gone, 1 new, 1 same",
-                              "| A/&#34;q&#34;,&#39;s&#39;&#60;b&#62;&#38;amp;&#124;&#96;x",
-                              "| 95 % | p (adjusted) | base |"});
+  fakes::ExpectHas(markdown,
+                   {"### dlroof: 1 slower, 1 failed, 1 gone, 1 new, 1 same",
+                    "| A/\"q\",'s'\\<b\\>\\&amp;\\|\\`x", "| 95 % | p (adjusted) | base |"});
   fakes::ExpectLacks(markdown, {"<b>"});
 }
 
@@ -125,6 +125,16 @@ TEST(WriteTable, SaysWhatMovedAndWhy) {
       table, {"1.200", "fp32.vector FLOPs (modelled) grew 2.00-fold",
               "1 slower, 1 failed, 1 gone, 1 new, 1 same", "minimum effect 3.0 % (as asked for)"});
   fakes::ExpectLacks(table, {"\x1B"});
+}
+
+TEST(BudgetAdvice, EndsWithTheLastBlock) {
+  auto record = Timed("a", 3);
+  compare::CompareResult result;
+  result.rows.push_back({.contender = &record, .verdict = statistics::Verdict::kAmbiguous});
+  record.repetitions.back().block = 27;
+  EXPECT_EQ(compare::BudgetAdvice(result), ", or a larger --budget, up to 40 blocks each");
+  record.repetitions.back().block = 39;
+  EXPECT_EQ(compare::BudgetAdvice(result), "");
 }
 
 TEST(RemarksOf, SaysThatWallTimeIsLongerThanCpuTime) {

@@ -180,6 +180,22 @@ TEST(ReplaceRows, TakesTheLaterVerdictAndCountsAnew) {
   EXPECT_EQ(result.result.judged.run_noise_from, "; none of what was measured again, interleaved");
 }
 
+// One benchmark whose level rose some runs ago: beside the newest stored program it is the same.
+TEST(ReplaceRows, ExplainTheShiftOfFewBenchmarksIfNoOtherCanBeSlower) {
+  for (const auto other : {Verdict::kSame, Verdict::kAmbiguous}) {
+    Result result, later;
+    result.Add("a", Verdict::kSlower, 1.05, 1.06);
+    result.Add("b", other, 1.04, 1.06);
+    result.Add("c", Verdict::kSame, 1.0, 1.01);
+    result.result.judged.common = statistics::CommonShift{};
+    result.result.judged.common->is_unexplained = true;
+    later.Add("a", Verdict::kSame, 1.0, 1.01);
+    later.result.interleaved = true;
+    ReplaceRows(later.result, result.result);
+    EXPECT_EQ(result.result.exit_code, other == Verdict::kSame ? 0 : 3);
+  }
+}
+
 int LinesIn(const std::string& text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
 }
@@ -206,6 +222,12 @@ TEST(CommentOf, HasAtMostTenLinesTheWorstFirstAndNoCommandWithoutCommits) {
   other.Add("a", Verdict::kSlower, 1.1, 1.12);
   EXPECT_THAT(CommentOf({.result = &other.result, .branch = "main", .commits = {""}}),
               Not(HasSubstr("bisect")));
+  EXPECT_THAT(CommentOf({.result = &other.result,
+                         .commit = "new",
+                         .branch = "main",
+                         .commits = {"old"},
+                         .adjacent = [](const auto&, const auto&) { return true; }}),
+              HasSubstr("; which commit: `new`, the only one after `old`\n"));
   std::string name = "x";
   for (int i = 0; i < 200; ++i) name += "é";
   Result named;
@@ -214,9 +236,40 @@ TEST(CommentOf, HasAtMostTenLinesTheWorstFirstAndNoCommandWithoutCommits) {
       << "cut between its characters";
 }
 
+TEST(CommentOf, NamesTheCommitSinceWhichALevelIsSlower) {
+  Result result;
+  result.Add("a", Verdict::kSlower, 1.1, 1.12);
+  result.result.rows[0].judgement->runs_since = 2;
+  const auto comment = CommentOf({.result = &result.result,
+                                  .commit = "innocent",
+                                  .branch = "main",
+                                  .commits = {"fast", "0123456789abcdef"},
+                                  .program = "out/b"});
+  fakes::ExpectHas(comment, {" ms, slower since 0123456789ab\n",
+                             "`dlroof bisect fast 0123456789ab --build 'BUILD COMMAND' "
+                             "--program out/b -- a`"});
+}
+
+TEST(CommentOf, SaysWhyNothingCanBeToldAndWhatHelps) {
+  Result result;
+  result.Add("a", Verdict::kInsufficient, 1, 1);
+  result.Add("b", Verdict::kAmbiguous, 1.1, 1.2);
+  result.Add("c", Verdict::kInsufficient, 1, 1);
+  result.result.rows[0].reason = "clean repetitions: 0 of 9";
+  result.result.rows[1].reason = "too uncertain";
+  result.result.rows[2].reason = "clean repetitions: 1 of 9";
+  EXPECT_THAT(CommentOf({.result = &result.result,
+                         .branch = "main",
+                         .commits = {""},
+                         .unclear = {"b", "a", "c"}}),
+              HasSubstr("- could still be slower: b and 2 more: clean repetitions: 0 of 9; a "
+                        "machine without other programs can tell, or a larger --budget, up to 40 "
+                        "blocks each\n"));
+}
+
 TEST(BisectCommand, QuotesForeignTextAndHasNoCommitThatIsAnOption) {
-  EXPECT_EQ(BisectCommand("$(x)", "a;b", "n'", false), R"(dlroof bisect '$(x)' 'a;b' -- 'n'\''')");
-  EXPECT_EQ(BisectCommand("--build=x", "b", "n", false), "");
+  EXPECT_EQ(BisectCommand("$(x)", "a;b", "n'", ""), R"(dlroof bisect '$(x)' 'a;b' -- 'n'\''')");
+  EXPECT_EQ(BisectCommand("--build=x", "b", "n", ""), "");
 }
 
 // https://github.com/actions/toolkit: "%", line breaks, and in properties ":" and "," are escaped.

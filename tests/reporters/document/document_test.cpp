@@ -127,7 +127,7 @@ TEST(WriteMarkup, MarkdownAndThePageHaveTheSameTexts) {
   std::ostringstream markdown, page;
   WriteMarkdown(document, markdown);
   EXPECT_EQ(markdown.str(),
-            "nodes\n\n| node | time |\n| --- | ---: |\n| &#60;n&#62; | 1 s |\n\n- a note\n\n"
+            "nodes\n\n| node | time |\n| --- | ---: |\n| \\<n\\> | 1 s |\n\n- a note\n\n"
             "differs\n\n1. x\n  - detail\n");
   WriteHtml(document, "A & B", "<?xml?><svg></svg>", "", page);
   fakes::ExpectHas(page.str(), {"<h1>A &#38; B</h1>\n<section>\n<svg></svg>\n</section>"
@@ -138,8 +138,9 @@ TEST(WriteMarkup, MarkdownAndThePageHaveTheSameTexts) {
 }
 
 TEST(MarkdownText, AndABadgeEscapeMarks) {
-  EXPECT_EQ(MarkdownText("r3s3_p1 a|b"), "r3s3_p1 a&#124;b");
-  EXPECT_EQ(MarkdownText("_x_ *y* a__b"), "&#95;x&#95; &#42;y&#42; a&#95;&#95;b");
+  EXPECT_EQ(MarkdownText("r3s3_p1 a|b"), "r3s3_p1 a\\|b");
+  EXPECT_EQ(MarkdownText("_x_ *y* a__b"), "\\_x\\_ \\*y\\* a\\_\\_b");
+  EXPECT_EQ(MarkdownText("'a' -> b > c\n"), "'a' -> b \\> c&#10;");
   EXPECT_THAT(BadgeSvg("<a>&", "\"", true), HasSubstr("&#60;a&#62;&#38;: &#34;"));
   EXPECT_THAT(BadgeSvg("a", "b", std::nullopt), HasSubstr("#59636e")) << "unknown is grey";
 }
