@@ -289,8 +289,6 @@ TEST(GroupsOf, EachRoofIsOneByItselfAndThreeRoofsAreAGroup) {
   EXPECT_THAT(groups[1].rows, ElementsAre(2, 3, 4));
 }
 
-}
-
 ClusterNode Node(std::size_t noisy, double wall_over_clean = 1, std::size_t repetitions = 100) {
   ClusterNode node;
   node.facts.cpus_specified = 2;

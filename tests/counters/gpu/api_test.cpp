@@ -124,8 +124,6 @@ TEST(NcuMetrics, AreThoseOfTheChipThatMakeTimeFlopsAndBytes) {
   EXPECT_THAT(NcuMetrics(table, *FindChip(table, "TU116")), Not(Contains(HasSubstr("tensor"))));
 }
 
-}
-
 TEST(NcuFailureSentence, EachRefusalIsASentenceWithItsCure) {
   const std::pair<const char*, const char*> cases[] = {
       {"==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other "
