@@ -16,9 +16,11 @@ namespace {
 
 // [1] Default minimum effect: the placement of a loop in memory changes its time by as much.
 constexpr double kMinEffect = 0.02;
-// [1] Upper limit of the default minimum effect: with it two unchanged runs of one process, whose
-// assumed 95 % interval is +-10 %, are "same" if they differ by less than kMinEffect.
-constexpr double kMaxEffect = 0.125;
+// [1] Upper limit of the default minimum effect: 5 % + 3 % of noise between one-process runs.
+constexpr double kMaxEffect = 0.08;
+// [1] The same where that noise is assumed (HasFewOfOneProcess). Its 95 % interval is +-10 %, so
+// two unchanged runs are "same" if they differ by less than kMinEffect.
+constexpr double kMaxOfFew = 0.125;
 // A minimum effect of this many standard errors makes 90 % of unchanged benchmarks "same".
 constexpr double kExcludeAndShow = 1.96 + 1.28;
 // [1] Minimum log ratio of a change in each of the other views that ContradictionOf checks.
@@ -387,7 +389,10 @@ class JudgeOfRuns {
       return;
     }
     const double typical = MedianOf([](const Row& row) { return std::sqrt(row.variance()); });
-    judged_.min_effect = std::clamp(std::expm1(kExcludeAndShow * typical), kMinEffect, kMaxEffect);
+    bool few = false;
+    for (std::size_t i = 0; i < rows_.size(); ++i) few = few || HasFewOfOneProcess(i);
+    judged_.min_effect =
+        std::clamp(std::expm1(kExcludeAndShow * typical), kMinEffect, few ? kMaxOfFew : kMaxEffect);
     judged_.min_effect_from = fmt::format(
         "from these runs: a typical ratio has a standard error of {:.1f} %", 100 * typical);
     if (judged_.min_effect > kMinEffect)

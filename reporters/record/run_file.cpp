@@ -140,6 +140,7 @@ class RunFileReader {
     if (element.error()) {
       const auto fault = place.Text() + ": " + error_message(element.error());
       if (key != "benchmarks") throw NoJson{fault};
+      if (damaged_.empty()) damaged_ = fault;
       auto& first = errors_.at(key);
       if (!first || place.index == 0) first = std::make_exception_ptr(NoJson{fault});
       return LeaveOut(fault);
@@ -189,6 +190,7 @@ class RunFileReader {
     if (stored) Check(file, "records");
     // Older versions wrote no records with --benchmark_report_aggregates_only.
     if (stored && (!run_.records.empty() || !file.Has("benchmarks"))) {
+      if (!damaged_.empty()) throw NoJson{damaged_};
       left_out_ = 0;
       return;
     }
@@ -231,6 +233,7 @@ class RunFileReader {
   const std::string& where_;
   BenchmarkItems* const items_;
   std::size_t long_bytes_ = 0;  // [byte] sum of the elements longer than kShortBytes
+  std::string damaged_;  // the first entry of "benchmarks" that is no JSON; "" if there is none
   DroppedNumbers dropped_;
   const JsonPlace file_{nullptr, where_, std::nullopt, &dropped_};
   int left_out_ = 0;  // [1] entries of "benchmarks" that were left out

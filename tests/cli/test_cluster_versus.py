@@ -61,7 +61,7 @@ def test_every_row_of_the_study_is_as_its_script_computes_it():
         exits(0),
         prints("^Conv2D/fwd/int8.f16/n16c64h112w112k64r3s3_p1 "),
         plain("type: int8 | f16"),
-        contains("best.md", "int8\\|f16"),
+        contains("best.md", r"int8\\\|f16"),
     ),
     ("neither same nor best", f"{VERSUS} --types=f32", exits(2), says("--types")),
     (

@@ -146,7 +146,8 @@ TEST(ImportTrace, WhatIsLeftOutOrAssumedIsARemarkAndRefusesWithThePlace) {
   const auto other = Event(R"("name": "b", "ts": 1, "dur": 1, "pid": 1, "tid": 1)");
   const auto cut = TraceOf({a, "{}"});
   const std::pair<std::string, const char*> rows[] = {
-      {TraceOf({a, R"({"ph": "X", "name": "b", "ts": 1})"}), "1 events without a begin or a dura"},
+      {TraceOf({a, R"({"ph": "X", "cat": "kernel", "name": "b", "ts": 1})"}),
+       "1 events without a begin or a dura"},
       {TraceOf({a, R"({"ph": "B", "name": "c", "ts": 1})"}), "phases B and E"},
       {TraceOf({a, Event(R"("name": "b", "cat": "kernel", "ts": 7, "dur": 8, "tid": 1)")}),
        "1 events of a stream begin before"},
