@@ -165,9 +165,9 @@ TrajectoryRun RunOfFiles(const TrajectoryFlags& flags) {
   return {roofline::PlaceRun(record::JoinedRun(std::move(files))), flags.along.value_or("")};
 }
 
-using List = std::vector<roofline::Trajectory>;
+using Trajectories = std::vector<roofline::Trajectory>;
 
-std::string TrajectoryPage(const roofline::PlacedRun& run, const List& trajectories,
+std::string TrajectoryPage(const roofline::PlacedRun& run, const Trajectories& trajectories,
                            const std::string&) {
   auto content = figure::PageContent(run);
   content["trajectories"] = figure::TrajectoriesJson(trajectories);
@@ -176,11 +176,12 @@ std::string TrajectoryPage(const roofline::PlacedRun& run, const List& trajector
   return page.str();
 }
 
-std::string TrajectoryJson(const roofline::PlacedRun& run, const List&, const std::string&) {
+std::string TrajectoryJson(const roofline::PlacedRun& run, const Trajectories&,
+                           const std::string&) {
   return JsonText(roofline::ToStoredJson(run.file, run.view)) + '\n';
 }
 
-std::string TrajectoryScript(const roofline::PlacedRun& run, const List& trajectories,
+std::string TrajectoryScript(const roofline::PlacedRun& run, const Trajectories& trajectories,
                              const std::string& extension) {
   return figure::TrajectoryScript(figure::MakeTrajectoryFigure(run, trajectories), extension);
 }
@@ -198,7 +199,7 @@ int AddMissing(const roofline::PlacedRun& run, document::Document& document) {
 }
 
 int ShowTrajectories(const TrajectoryFlags& flags) {
-  const figure::Outputs<roofline::PlacedRun, List> outputs(
+  const figure::Outputs<roofline::PlacedRun, Trajectories> outputs(
       {{"html", TrajectoryPage}, {"json", TrajectoryJson}}, TrajectoryScript);
   outputs.Check(flags.outputs, flags.what);
   const auto& first = flags.what.front();

@@ -61,8 +61,8 @@ void Steps::Mask(const AttentionProblem& p, const memory& scores) {
   Binary(dnnl::algorithm::binary_add, by_head, mask, by_head, {});
 }
 
-void Steps::Finish() {
-  Sequence::Finish();
+void Steps::End() {
+  Finish();
   implementation = fmt::format(
       "unfused {}", fmt::join(VectorOf<std::string>(steps, &onednn::Call::implementation), " + "));
 }
@@ -83,7 +83,7 @@ Steps ForwardSteps(const AttentionProblem& p, memory::data_type type, const Tens
                                   {{DNNL_ARG_SRC, scores}, {DNNL_ARG_DST, weights}});
   call.result = call.New(queries);
   call.Product(weights, call.Filled(keys, in.v), call.result, 1);
-  call.Finish();
+  call.End();
   return call;
 }
 

@@ -31,7 +31,7 @@ struct Steps : onednn::Sequence {
   void Mask(const AttentionProblem& problem, const dnnl::memory& scores);
   // Sets `arguments`, and `implementation` to "unfused IMPLEMENTATION + IMPLEMENTATION". Call it
   // after the last primitive.
-  void Finish();
+  void End();
 
   dnnl::memory::data_type type;
   std::vector<std::string> products;  // implementation of each product

@@ -54,7 +54,7 @@ struct Backward : Steps {
     Product(rounded, k, d_q, scale);
     Product(Transposed(rounded), q, d_k, scale);
     gradients = {d_q, d_k, d_v};
-    Finish();
+    End();
   }
 
   Tensors Gradients() const {
