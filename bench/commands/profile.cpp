@@ -114,6 +114,7 @@ int ProfileGpu(const ProfileFlags& flags) {
     throw BadInput(
         "profile: --torch marks the modules of a program that is traced, and does not go with "
         "--from-trace, --kernel, --skip and --launches");
+  { const PartFile probe(program.output); }  // refuses a file that cannot be written
   if (ChoosesLaunches(flags)) {
     CountLaunches(flags);
     return 0;
