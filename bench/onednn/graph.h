@@ -1,5 +1,5 @@
-// Calls by oneDNN Graph: a graph of operations, and the partitions into which the library divides
-// it, each of which it compiles and runs as a whole.
+// Calls by oneDNN Graph. The library divides a graph of operations into partitions, and compiles
+// and runs each partition as one unit.
 #pragma once
 
 #include <map>

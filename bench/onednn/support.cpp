@@ -418,7 +418,8 @@ PartCost CostOf(const MeasuredProduct& product) {
   return by == ProductBy::kGemm ? CostOfGemm(m, n, k) : CostOfProduct(m, n, k, type);
 }
 
-// Returns the product's cost less that of a tiny product, which is nearly all overhead of the call.
+// Returns the product's cost without the overhead of the call: subtracts the cost of an 8x8x8
+// product, which is nearly all overhead.
 PartCost CostWithoutCall(const MeasuredProduct& product) {
   auto cost = CostOf(product);
   Add(-1, CostOf({8, 8, 8, product.type, product.by}), cost);

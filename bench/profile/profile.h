@@ -46,7 +46,7 @@ struct GpuProfileRequest {
   std::optional<std::string> stored_trace;  // folder of trace files to report, without a run
   // [s] Time limit for counting kernels, kCountingSeconds by default. With 0 none is counted.
   std::optional<double> budget_seconds;
-  std::optional<std::string> chip;  // "GH100"; absent: detected
+  std::optional<std::string> chip;  // e.g. "GH100"; unset: that of this machine's GPU
 };
 
 // Runs a program and traces its work on GPUs, or reports a stored trace. Returns the program's exit

@@ -106,7 +106,7 @@ std::string TextOf(const statistics::Judgement& of_good) {
                      100 * (of_good.ci95.first - 1), 100 * (of_good.ci95.second - 1));
 }
 
-// The judgement on the ratio of a program's time to that of GOOD.
+// The verdict on the time of one commit's program compared with GOOD's.
 struct JudgedPair : statistics::Judgement {
   std::string budget_advice;  // compare::BudgetAdvice
 };

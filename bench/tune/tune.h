@@ -118,8 +118,8 @@ struct TuneRequest {
 
 // Tunes benchmarks one by one, then those of a GPU in the groups of GroupsOnGpu, and writes
 // `output` after each block. Returns the exit code: 0; 1 if a benchmark fails with its default
-// settings; InterruptCode() after an interrupt. Throws BadInput for invalid names, and if `output`
-// has an unfinished tuning or, with `resume`, that of another request.
+// settings; InterruptCode() after an interrupt. Throws BadInput for invalid names, if `output` has
+// an unfinished tuning and `resume` is false, and if `resume` finds the tuning of another request.
 int TuneBenchmarks(const TuneRequest& request, std::ostream& log, std::ostream& out);
 
 // Measures each tuning's best setting against the default again, if the tuning has a total effect,

@@ -276,7 +276,7 @@ struct LoopsCall {
   }
 };
 
-// Gives the call one number that differs from that of the loops. The check must detect each.
+// Plants one wrong number at a time in the results of a call. The check must find every one.
 TEST(LstmCheck, OfALibrarysCallFindsEachPlantedError) {
   const auto problem = ProblemOf("t3n2i5h8l2p4bi/peephole");
   const auto input = SeededLstmInput(problem, 3, "f32");
